@@ -193,7 +193,6 @@ def _paths(tensors: Tensors, ending: str) -> Iterator[tuple[str, str]]:
 
 
 def _kept(scores: Tensor, n_removed: int) -> Tensor:
-    """Which parts stay, in their order."""
     return scores.argsort(stable=True)[n_removed:].sort().values
 
 

@@ -105,7 +105,6 @@ def other_than(language: Language) -> Language:
 
 
 def _places(tokens: Sequence[str | None]) -> list[int]:
-    """Where the words stand among the tokens."""
     return [place for place, token in enumerate(tokens) if token is not None]
 
 
@@ -199,7 +198,6 @@ def over_pairs(
 
 
 def _layer(item: tuple[str, Tensor]) -> int:
-    """The number in decoder.layers.3.cross_pattern."""
     return int(item[0].split(".")[2])
 
 

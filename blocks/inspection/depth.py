@@ -118,7 +118,6 @@ def _gradients(
 
 
 def _norm(x: Tensor) -> Tensor:
-    """Of all values together, in float32 at least."""
     return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32))
 
 

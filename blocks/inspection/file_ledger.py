@@ -86,7 +86,6 @@ def _group(rows: list[Entry]) -> Group:
 
 
 def _stems(ours: tuple[str, ...]) -> tuple[str, ...]:
-    """Of what all experts have, one name each."""
     return tuple(dict.fromkeys(map(_stem, ours)))
 
 

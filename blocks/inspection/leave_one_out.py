@@ -207,7 +207,6 @@ class _Before:
 
 
 def _reads(run: Run, layer: int) -> str:
-    """The path of what attention reads."""
     return f"layers.{layer}.{reads(run.config, layer)}"
 
 

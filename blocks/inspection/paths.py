@@ -220,7 +220,6 @@ def _is_a_sum(layer: EncoderLayer | AttentionLayer) -> bool:
 
 
 def _write(residual: Residual, f: SubLayer, x: Tensor) -> Tensor:
-    """What a sub-layer adds, of pre-norm and sandwich alike."""
     return residual(x, f) - x
 
 

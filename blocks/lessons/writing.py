@@ -62,5 +62,4 @@ def _step(step: Step) -> str:
 
 
 def _table(values: Mapping[str, object]) -> list[str]:
-    """Lines of TOML, whose strings are written as those of JSON."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]

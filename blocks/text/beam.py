@@ -116,7 +116,6 @@ class TargetReader:
             return last.to(torch.promote_types(last.dtype, torch.float32)).log_softmax(-1)
 
     def _changed(self) -> AbstractContextManager[None]:
-        """What is changed inside while the model runs."""
         return listening(Recorder((), self.replace)) if self.replace else nullcontext()
 
     def choose_rows(self, rows: Tensor) -> None:

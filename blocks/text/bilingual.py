@@ -109,7 +109,6 @@ class SentenceTokenizer:
 
     @cached_property
     def _spelt(self) -> Mapping[str, str]:
-        """English words by their small letters."""
         return {word.lower(): word for word in self.english}
 
     @cached_property
@@ -157,5 +156,4 @@ def is_chinese(text: str) -> bool:
 
 
 def _is_chinese(text: str) -> bool:
-    """Whether one of the characters is Chinese, marks included."""
     return is_chinese(text) or any(mark in text for mark in _WESTERN)

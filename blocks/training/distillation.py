@@ -185,7 +185,6 @@ class Guidance(nn.Module):
             yield relation(ours, n, mask), relation(theirs, n, mask)
 
     def _last_pairs(self) -> tuple[Pair, ...]:
-        """Of each stack the last."""
         return tuple({pair.stack: pair for pair in self.pairs}.values())
 
     def _heard(self, pair: Pair, name: str) -> tuple[Tensor, Tensor]:
@@ -228,7 +227,6 @@ def guidance_flops(student: ModelConfig, teaching: Teaching, n: int) -> int:
 
 
 def _related_width(config: ModelConfig) -> int:
-    """Queries, keys and values of all heads side by side."""
     return config.n_heads * config.d_qk + config.n_kv_heads * (config.d_qk + config.d_value)
 
 

@@ -95,7 +95,6 @@ def _factor(square: Tensor) -> Tensor:
 
 
 def _laid(x: Tensor, matrix: Tensor) -> Tensor:
-    """Turned where the matrix is taller than wide."""
     return x.mT if matrix.shape[0] > matrix.shape[1] else x
 
 

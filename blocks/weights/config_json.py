@@ -467,7 +467,6 @@ def _qwen2_moe(keys: Keys) -> Values:
 
 
 def _qwen3_next(keys: Keys) -> Values:
-    """Qwen3.5 with experts, of which one is shared and gated."""
     return {**_qwen3_5(keys), **_experts_of_qwen(keys), **_gated_shared(keys)}
 
 

@@ -218,7 +218,6 @@ def _eps(loaded: Loaded) -> float:
 
 
 def _norm_eps(loaded: Loaded) -> Loaded:
-    """The usual 1e-5 for 1e-12 or 1e-6, and the other way round."""
     return _changed(loaded, norm_eps=1e-5 if _eps(loaded) < 1e-5 else 1e-12)
 
 
@@ -254,7 +253,6 @@ def _table_mends(loaded: Loaded) -> Iterable[Loaded]:
 
 
 def _no_prefix(loaded: Loaded) -> Loaded:
-    """A text without the token that began every text in training."""
     return loaded._replace(prefix=())
 
 
@@ -312,7 +310,6 @@ def _keeps_its_scale(loaded: Loaded) -> bool:
 def _where(
     is_so: Callable[[Loaded], bool], undo: Callable[[Loaded], Loaded]
 ) -> Callable[[Loaded], Iterable[Loaded]]:
-    """What undoes a fault, of models that can have it."""
     return lambda loaded: (undo(loaded),) if is_so(loaded) else ()
 
 

@@ -75,7 +75,6 @@ def _interleaved(rows: Tensor, config: ModelConfig) -> Tensor:
 
 
 def _in_turns(whole: Tensor) -> tuple[Tensor, Tensor]:
-    """Even and odd columns, or numbers of a vector, as rows."""
     return _turned(whole)[0::2], _turned(whole)[1::2]
 
 
@@ -84,7 +83,6 @@ def _taking_turns(even: Tensor, odd: Tensor) -> Tensor:
 
 
 def _other_half_first(tensor: Tensor) -> Tensor:
-    """Its columns in two halves, the second first."""
     return tensor.roll(tensor.shape[-1] // 2, dims=-1)
 
 

@@ -84,7 +84,6 @@ def plot_room(plot_height: int, below: int = EDGE, *, above: int = 0) -> dict[st
 
 
 def room_under_legend(plot_height: int, below: int = EDGE, *, above: int = 0) -> dict[str, Any]:
-    """The same with a legend between title and plot."""
     above += TITLE_AND_LEGEND - TITLE
     return {**plot_room(plot_height, below, above=above), **legend()}
 

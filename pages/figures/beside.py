@@ -39,7 +39,6 @@ def on_one_scale(a: Picture, b: Picture) -> tuple[Picture, Picture]:
 
 
 def are_same(a: Picture, b: Picture) -> bool:
-    """Whether both show the same."""
     return _are_equal(a.sent, b.sent)
 
 

@@ -108,8 +108,7 @@ def _levels(
     weights: np.ndarray, found: np.ndarray, color: str, shift: float
 ) -> list[dict[str, Any]]:
     """One path a level: faint ones first, so that strong ones lie on top."""
-    values = weights[found[:, 0], found[:, 1]]
-    level = np.minimum((values * LEVELS).astype(int), LEVELS - 1)
+    level = np.minimum((weights[found[:, 0], found[:, 1]] * LEVELS).astype(int), LEVELS - 1)
     return [
         _level(
             found[level == i], faint(color, 0.12 + 0.88 * (i + 0.5) / LEVELS), 0.8 + 0.55 * i, shift

@@ -81,7 +81,6 @@ def line(value: str, look: Look = Look(), **more: Any) -> Series:
 
 
 def dots(value: str, look: Look = Look(), **more: Any) -> Series:
-    """A mark for each row."""
     return Series(Kind.DOTS, value, look, **more)
 
 
@@ -91,7 +90,6 @@ def bars(value: str, look: Look = Look(), **more: Any) -> Series:
 
 
 def band(least: str, most: str, color: str, **more: Any) -> Series:
-    """The ground between two curves."""
     return Series(Kind.BAND, least, Look(color=color), to=most, in_legend=False, **more)
 
 
@@ -188,26 +186,21 @@ class Chart:
 
     @property
     def x_axes(self) -> tuple[Axis, ...]:
-        """From the left."""
         return self.x if isinstance(self.x, tuple) else (self.x,)
 
     @property
     def y_axes(self) -> tuple[Axis, ...]:
-        """From the top."""
         return self.y if isinstance(self.y, tuple) else (self.y,)
 
     @property
     def lies(self) -> bool:
-        """Whether its rows stand along the y axis."""
         return not self.x_axes[0].column
 
     @property
     def place(self) -> Axis:
-        """The axis along which its rows stand."""
         return (self.y_axes if self.lies else self.x_axes)[0]
 
     def measure(self, series: Series) -> Axis:
-        """The axis along which the values of a series stand."""
         axes = self.x_axes if self.lies else self.y_axes
         return axes[series.plot if len(axes) > 1 else 0]
 

@@ -91,12 +91,10 @@ def _where_true(rows: list[tuple[int, ...]], true: tuple[int, ...] | None) -> li
 
 
 def _whole(most: int) -> dict[str, Any]:
-    """An axis that counts people."""
     return {"range": [0, max(1, most) * 1.05], "tick0": 0, "dtick": max(1, -(-most // N_TICKS))}
 
 
 def _answers(found: ClassGuesses) -> list[tuple[int, ...]]:
-    """All that could be answered, where they are few."""
     return [(i,) for i in range(len(found.ask.options))]
 
 

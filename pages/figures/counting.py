@@ -17,7 +17,6 @@ def from_one(index: SupportsInt) -> int:
 
 
 def head_called(layer: SupportsInt, head: SupportsInt, _: Translate) -> str:
-    """A head of a model in words."""
     return _("layer {layer}, head {head}").format(layer=from_one(layer), head=from_one(head))
 
 

@@ -150,7 +150,6 @@ def _values(heatmap: Part) -> np.ndarray:
 
 
 def _two_digits(values: np.ndarray) -> np.ndarray:
-    """A byte tells no more of the largest."""
     largest = np.abs(values[np.isfinite(values)]).max(initial=0)
     return values.round(2 - math.ceil(math.log10(largest))) if largest else values
 

@@ -257,7 +257,6 @@ class _Marks:
 
 
 def _listed(value: Any) -> Any:
-    """One for all as it is, one for each as a list."""
     return value if isinstance(value, str | int | float) else list(value)
 
 

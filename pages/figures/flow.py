@@ -73,7 +73,6 @@ def _band(
 
 
 def _key(name: str, opacity: float) -> dict[str, Any]:
-    """A legend entry for what is drawn in the colour of each part."""
     marker = {"symbol": "square", "size": 12, "color": palette.RESIDUAL, "opacity": opacity}
     return marks.dots([None], [None], name=name) | {"marker": marker}
 

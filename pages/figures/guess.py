@@ -149,7 +149,6 @@ def _shown(order: Sequence[int], guessed: Mapping[int, int]) -> list[int]:
 
 
 def _beside(y: int, text: str) -> dict[str, Any]:
-    """What is written beside a bar that is too thin to be seen."""
     place = {"x": 0, "y": y, "xanchor": "left", "xshift": 4}
     return {**place, "text": text, "showarrow": False, "font": {"color": GUESS}}
 

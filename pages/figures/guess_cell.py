@@ -113,8 +113,7 @@ def _mark(
 
 def _place(cell: tuple[int, int], what: str, _: Translate) -> str:
     row, column = map(from_one, cell)
-    text = _("{what}: row {row}, column {column}")
-    return text.format(what=what, row=row, column=column)
+    return _("{what}: row {row}, column {column}").format(what=what, row=row, column=column)
 
 
 def _gap(guess: Values, truth: Values) -> dict[str, Any]:

@@ -61,8 +61,7 @@ def height(n_heads: int, top: int = TOP) -> int:
 
 def _in_lines(name: str) -> str:
     """A word a line; Chinese, which has no spaces, a few signs a line, brackets on their own."""
-    words = name.split(" ") if name.isascii() else FEW_SIGNS.findall(name)
-    return "<br>".join(words)
+    return "<br>".join(name.split(" ") if name.isascii() else FEW_SIGNS.findall(name))
 
 
 def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, Any]:

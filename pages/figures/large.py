@@ -171,7 +171,6 @@ def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
 
 
 def _barred(holder: dict[str, Any]) -> dict[str, Any]:
-    """The scale of its colours."""
     bar = holder.get("colorbar") or {}
     texts = {"tickfont": _font(bar.get("tickfont")), "title": _titled(bar.get("title"))}
     return {**holder, "colorbar": {**bar, **texts}}

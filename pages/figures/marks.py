@@ -39,14 +39,12 @@ def words(
 def bars(
     x: Iterable[float | str | None], y: Iterable[float | str | None], **more: Any
 ) -> dict[str, Any]:
-    """Upright bars of these heights."""
     return {"type": "bar", "x": _packed(x), "y": _packed(y), **more}
 
 
 def lying(
     lengths: Iterable[float | None], rows: Iterable[float | str | None], **more: Any
 ) -> dict[str, Any]:
-    """Horizontal bars of these lengths."""
     return {**bars(lengths, rows), "orientation": "h", **more}
 
 
@@ -56,24 +54,20 @@ def heat(z: Any, **more: Any) -> dict[str, Any]:
 
 
 def color_bar(title: str, **more: Any) -> dict[str, Any]:
-    """The scale beside such cells, its title along it."""
     named = {"title": {"text": title, "side": "right"}}
     return {**named, "thickness": 10, "outlinewidth": 0, **more}
 
 
 def written(texts: Iterable[str]) -> dict[str, Any]:
-    """One text a bar, beyond its end."""
     return {"text": list(texts), "textposition": "outside", "cliponaxis": False}
 
 
 def steady(opacity: float = 1) -> dict[str, Any]:
-    """What keeps marks as they are when one of them is clicked."""
     look = {"marker": {"opacity": opacity}}
     return {"selected": look, "unselected": look}
 
 
 def unseen() -> dict[str, Any]:
-    """What is there to be hovered and clicked alone."""
     return {"marker": {"opacity": 0}, **steady(0)}
 
 
@@ -106,18 +100,15 @@ def band(
 def dashed(
     color: str = palette.BEFORE, *, dash: str = "dash", width: float = 1.5
 ) -> dict[str, Any]:
-    """What a curve is compared with."""
     return {"color": color, "width": width, "dash": dash}
 
 
 def level(y: float, **more: Any) -> dict[str, Any]:
-    """A dashed line across the picture."""
     across = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
     return {"type": "line", **across, "line": dashed(), **more}
 
 
 def upright(x: float, **more: Any) -> dict[str, Any]:
-    """A dashed line from the foot of the picture to its head."""
     place = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     return {"type": "line", **place, "line": dashed(), **more}
 

@@ -37,7 +37,6 @@ class Matrix(NamedTuple):
 
     @property
     def transposed(self) -> "Matrix":
-        """Rows as columns."""
         symbol, values = f"{self.symbol}ᵀ", self.values.T
         return self._replace(symbol=symbol, values=values, rows=self.columns, columns=self.rows)
 
@@ -146,7 +145,6 @@ def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
 
 
 def short(x: float) -> str:
-    """A number for a cell."""
     text = f"{x:.2f}" if abs(x) < 10 else f"{x:.1f}" if abs(x) < 100 else f"{x:.0f}"
     return text.replace("0.", ".", 1) if abs(x) < 1 else text
 

@@ -100,7 +100,6 @@ def _over(
 
 
 def weight_hover(_: Translate) -> str:
-    """What the cursor says of a weight."""
     return _("weight {weight}").format(weight="%{customdata[1]:.3f}")
 
 

@@ -49,7 +49,6 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
         return go.Figure(self._parts["data"], self._parts["layout"], _validate=False)
 
     def with_layout(self, **more: Any) -> "Picture":
-        """The same with these parts of its layout."""
         return Picture({**self._parts, "layout": {**self._parts["layout"], **more}})
 
     def written_in(self, color: str) -> "Picture":
@@ -97,7 +96,6 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
         return sent
 
     def to_dict(self) -> dict[str, Any]:
-        """What Streamlit asks for at every rerun."""
         return self.sent
 
 
@@ -172,7 +170,6 @@ def figure(
 
 
 def _axis(given: dict[str, Any]) -> dict[str, Any]:
-    """An axis, whose title may be a plain text."""
     title = given.get("title")
     return {**AXIS, **given, **({"title": {"text": title}} if isinstance(title, str) else {})}
 
@@ -217,7 +214,6 @@ def word_of(token: str) -> str:
 
 
 def word_label(token: str) -> str:
-    """A token as a label where words are read."""
     return token_label(word_of(token))
 
 

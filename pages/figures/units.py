@@ -12,7 +12,6 @@ def quality_text(value: float, *, is_share: bool) -> str:
 
 
 def flops(count: float) -> str:
-    """So many GFLOP."""
     return f"{with_prefix(count)}FLOP"
 
 

@@ -21,7 +21,6 @@ def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
 
 
 def weight_bar(title: str, *, at: Sequence[float] = TICKS) -> dict[str, Any]:
-    """The scale beside such a map, with ticks at these weights."""
     places = [LEAST_CODE + tick * (CODES - LEAST_CODE) for tick in at]
     return marks.color_bar(title, tickvals=places, ticktext=[f"{tick:g}" for tick in at])
 

@@ -40,7 +40,6 @@ def fold_of_ways() -> None:
 
 
 def say_faults() -> None:
-    """Why what was brought last makes no model."""
     for fault in FAULTS.get():
         st.error(say_fault(fault), icon=":material/block:")
 

@@ -25,7 +25,6 @@ BULB = ":material/lightbulb:"
 
 
 def alone(run: Run) -> tuple[Hashable, ...]:
-    """A panel that reads nothing but the run."""
     return (run,)
 
 
@@ -97,16 +96,13 @@ class Panel:
         return None if found is None else Given(found, self.facts)
 
     def says_absent(self, given: Given) -> str | None:
-        """The sentence in place of everything."""
         return called(self.absent, given.values) if self.absent else None
 
     def items(self, given: Given) -> Sequence[Item]:
-        """Its parts for these values."""
         shows = self.shows
         return called(shows, given.values) if callable(shows) else shows
 
     def code_of(self, run: Run) -> Code:
-        """What really ran for this model."""
         return called(self.code, (run,)) if callable(self.code) else self.code
 
     def lacks_attention(self, values: Sequence[Any]) -> bool:
@@ -118,7 +114,6 @@ class Panel:
 
 
 def is_finite(run: Run) -> bool:
-    """Whether each number that the model predicts is one."""
     return bool(cached.recording(run).output.isfinite().all())
 
 

@@ -175,7 +175,6 @@ def _body(draw: Callable[..., None]) -> None:
 
 
 def _surroundings() -> tuple[Any, ...]:
-    """What of all that is set is seen outside of the body."""
     return (current_language(), *map(link.value, SEEN_AROUND))
 
 
@@ -225,7 +224,6 @@ def _way_to_the_trained_model() -> None:
 
 
 def _of_two() -> Architecture | None:
-    """An encoder–decoder stays one."""
     kind = link.config().architecture
     return kind if kind is Architecture.ENCODER_DECODER else None
 

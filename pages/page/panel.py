@@ -92,7 +92,6 @@ def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any])
 
 
 def _present_the_lesson(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
-    """The text of a step, its answer and its panel, each alone."""
     if not progress.is_turned():
         following.watch(lesson)
         presented.draw(*_judged(lesson, values), partial(_alone, shown, values))
@@ -193,7 +192,6 @@ def _model() -> str:
 
 
 def _alone(panel: Panel, values: Sequence[Any]) -> None:
-    """A panel, and no way to another."""
     if goes_on := _drawn(panel, values):
         goes_on()
 
@@ -281,7 +279,6 @@ def _taking_away(
 
 
 def _files(values: Sequence[Any], files: Callable[..., None], name: str, title: str) -> None:
-    """What the page gives, and the run itself."""
     files(*values, **stated(files))
     if values and isinstance(run := values[0], Run):
         take_run(run, name, title)

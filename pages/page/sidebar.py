@@ -91,7 +91,6 @@ class Control:
             st.caption(text)
 
     def widget(self, name: str, label: str, shown: Shown) -> None:
-        """Draw what is moved."""
         raise NotImplementedError
 
 
@@ -100,7 +99,6 @@ class Switch(Control):
     """On or off."""
 
     def widget(self, name: str, label: str, shown: Shown) -> None:
-        """Draw a switch."""
         switch(name, label, shown=shown.value(name), help=_(self.help) or None)
 
 
@@ -131,7 +129,6 @@ class Range(Control):
     step: float = 0.05
 
     def widget(self, name: str, label: str, shown: Shown) -> None:
-        """Draw a slider."""
         value, step = shown.value(name), self.step
         slider(name, label, value, least=self.least, most=self.most, step=step)
 
@@ -156,7 +153,6 @@ class Typed(Control):
     """A number of any size to type, with units."""
 
     def widget(self, name: str, label: str, shown: Shown) -> None:
-        """Draw a field."""
         typed(name, label, shown.value(name))
 
 
@@ -165,7 +161,6 @@ class Number(Control):
     """A whole number to type."""
 
     def widget(self, name: str, label: str, shown: Shown) -> None:
-        """Draw a field."""
         enter(name, label, shown.value(name))
 
 
@@ -322,7 +317,6 @@ def _which_weights(shown: str, can_be_trained: bool) -> None:
 
 
 def _layers(shown: Shown) -> tuple[int, ...]:
-    """A trained model may be cut after any of its layers."""
     start = weights.started_from()
     learned = range(1, start.config.n_layers + 1) if start.weights else ()
     return (*LAYERS, *learned)
@@ -344,10 +338,9 @@ def _widths_of_experts(config: ModelConfig) -> str:
         return ""
     if config.experts.d_expert:
         return _("Experts have their own width, d_expert.")
-    text = _(
+    return _(
         "This is d_ff for each of the {n} experts; each token passes through {active} of them."
-    )
-    return text.format(n=config.n_experts, active=config.n_active_experts)
+    ).format(n=config.n_experts, active=config.n_active_experts)
 
 
 def _position_kinds(shown: Shown) -> list[PositionKind]:
@@ -358,13 +351,11 @@ def _position_kinds(shown: Shown) -> list[PositionKind]:
 
 
 def _every(shown: Shown) -> list[int]:
-    """Every so many layers, of as many as there are."""
     n_layers = max(shown.config.n_layers, shown.config.n_decoder_layers)
     return [n for n in EVERY if n <= n_layers]
 
 
 def _up_to(widths: Sequence[int], name: str) -> Callable[[Shown], Iterable[int]]:
-    """Those of the widths that are not beyond another one."""
     return lambda shown: (width for width in widths if width <= shown.value(name))
 
 

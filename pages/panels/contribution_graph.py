@@ -34,7 +34,6 @@ def fits(run: Run) -> bool:
 
 
 def most_tokens(run: Run) -> int:
-    """The longest text of which they are."""
     return math.isqrt(MOST_NUMBERS // (run.config.n_layers * run.config.d_model))
 
 
@@ -49,17 +48,14 @@ def graph_of(run: Run) -> ContributionGraph:
 
 
 def graph_facts(run: Run, token: int, least: float = 0.0) -> GraphFacts:
-    """The graph, and the way to one token in it."""
     return GraphFacts(run, graph_of(run), token, least)
 
 
 def least_share(state: State) -> float:
-    """The thinnest wire that is drawn."""
     return state.least_share / 100
 
 
 def called(run: Run, token: int) -> str:
-    """A token in a sentence, as it is read."""
     return literal(read_apart(run.input.labels)[token])
 
 
@@ -67,11 +63,10 @@ def says_too_large(run: Run) -> str | None:
     """Why there is no graph, and how long a text has one; None where there is one."""
     if fits(run):
         return None
-    text = _(
+    return _(
         "For a model of this size, the contribution graph is drawn for at most {most} tokens,"
         " but this text has {n}: shorten the text."
-    )
-    return text.format(most=most_tokens(run), n=run.input.shape[1])
+    ).format(most=most_tokens(run), n=run.input.shape[1])
 
 
 def says_sources(facts: GraphFacts) -> str:
@@ -110,12 +105,11 @@ def _says_rest(facts: GraphFacts) -> str:
 
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
-    text = _(
+    return _(
         "Each wire shows how much of one token's vector comes from another token; the "
         "prediction need not depend on that. Orange marks what reaches {token}. Each dot "
         "shows how much its token has gathered so far. Click a token to pin it."
-    )
-    return text.format(token=called(facts.run, facts.token))
+    ).format(token=called(facts.run, facts.token))
 
 
 def says_drawn(facts: GraphFacts) -> str:
@@ -151,12 +145,10 @@ def table(facts: GraphFacts) -> pd.DataFrame:
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The token, and the thinnest wire that is drawn."""
     return run, labelled.pinned_token(run, state), least_share(state)
 
 
 def width_choice() -> None:
-    """The thinnest wire that is drawn."""
     slider("least_share", _("Smallest share drawn (%)"), most=20)
 
 

@@ -150,5 +150,4 @@ def _row(claim: Claim) -> None:
 
 
 def says_claim(claim: Claim) -> str:
-    """What was measured."""
     return _(claim.says).format(**claim.numbers)

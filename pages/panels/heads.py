@@ -147,7 +147,6 @@ def table(facts: LayerHeads) -> pd.DataFrame:
 
 
 def open_head(customdata: list[Any]) -> None:
-    """A tile of one layer was clicked."""
     link.change("head", int(customdata[0]))
 
 
@@ -168,15 +167,13 @@ def says_window(run: Run, _layer: int, _head: int, token: int) -> str | None:
     drawn, n = labelled.window(run, token), len(run.input.labels)
     if drawn == slice(0, n):
         return None
-    text = _(
+    return _(
         "Tokens {first} to {last} of {n} are shown, around the pinned one; pin another to move "
         "the window."
-    )
-    return text.format(first=from_one(drawn.start), last=drawn.stop, n=n)
+    ).format(first=from_one(drawn.start), last=drawn.stop, n=n)
 
 
 def says_one_head(run: Run, layer: int, head: int, token: int) -> str:
-    """The measures of this head."""
     return says_measures(layer_heads(run, layer), head, token)
 
 

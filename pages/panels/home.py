@@ -104,7 +104,6 @@ def ask_it() -> None:
 
 
 def _is_full(run: Run) -> bool:
-    """Whether the model can read no more than it does."""
     return len(run.input.token_ids) >= tokens.most_tokens()
 
 

@@ -58,27 +58,24 @@ def says_sinks(run: Run, facts: LeftOut) -> str:
     found = tuple(token for token in sinks.found_in(run).tokens if token in shown)
     if not found:
         return ""
-    text = _(
+    return _(
         "Attention rests on {tokens} whatever the text says there: hiding such an attention "
         "sink disturbs many heads."
-    )
-    return text.format(tokens=sinks.names(run, found))
+    ).format(tokens=sinks.names(run, found))
 
 
 def _strongest(facts: LeftOut, said: dict[str, str]) -> str:
     i = facts.strongest
     if i is None:
-        text = _(
+        return _(
             "Hiding any single earlier token lowers the probability of {token} ({chance}) by "
             "at most 0.1 bits."
-        )
-        return text.format(**said)
+        ).format(**said)
     said["name"] = literal(read_apart(facts.run.input.labels)[facts.places[i]])
-    text = _(
+    return _(
         "Hiding {name} from the other tokens lowers the probability of {token} from {chance} "
         "to {left}; each bit is a factor of two."
-    )
-    return text.format(left=percent(facts.left(i)), **said)
+    ).format(left=percent(facts.left(i)), **said)
 
 
 def _tried(facts: LeftOut) -> str:

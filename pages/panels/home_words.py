@@ -24,29 +24,26 @@ def _transformer(run: Run, facts: NextFacts) -> str:
             "This model is a **Transformer** that has learned from many texts to guess how a "
             "text goes on; after {token}, it considers {next} most likely ({chance})."
         )
-    names = read_apart((facts.after, facts.likeliest["label"][0]))
-    after, following = map(literal, names)
+    after, following = map(literal, read_apart((facts.after, facts.likeliest["label"][0])))
     chance = percent(float(facts.likeliest["model_probability"][0]))
     return text.format(token=after, next=following, chance=chance)
 
 
 def _tokens(run: Run) -> str:
-    text = ngettext(
+    return ngettext(
         "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
         "your text has {n} of them, the column below.",
         "It reads neither letters nor words but **tokens**, pieces of text from a fixed list; "
         "your text has {n} of them, the columns below.",
         run.input.shape[1],
-    )
-    return text.format(n=run.input.shape[1])
+    ).format(n=run.input.shape[1])
 
 
 def _layers(run: Run) -> str:
-    text = ngettext(
+    return ngettext(
         "In its {n} **layer**, every token takes in something from the tokens before it, so that "
         "the last one can guess what follows.",
         "In each of its {n} **layers**, from the bottom up, every token takes in something from "
         "the tokens before it, until the last one can guess what follows.",
         run.config.n_layers,
-    )
-    return text.format(n=run.config.n_layers)
+    ).format(n=run.config.n_layers)

@@ -76,11 +76,10 @@ def _not_applied(run: Run) -> str:
     change = controls.chosen(run)
     if change in run.interventions or _is_only_looked_at():
         return ""
-    text = _(
+    return _(
         "This shows the changes already applied. The one chosen above ({change}) is not among"
         " them until you apply it too."
-    )
-    return text.format(change=words.change(run, change))
+    ).format(change=words.change(run, change))
 
 
 def _is_only_looked_at() -> bool:
@@ -140,7 +139,6 @@ def draw_candidates(run: Run, token: int) -> Picture:
 
 
 def has_heads(run: Run) -> bool:
-    """Whether anything in the model has heads that can be changed."""
     return any(part.head is not None for part in heads_of(run.config))
 
 

@@ -199,7 +199,6 @@ def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:
 
 
 def _short(value: float) -> str:
-    """At most five signs, as a cell on a phone is no wider."""
     if 0 < value < LEAST_WRITTEN:
         return plain("<.001")
     return f"{value:.2g}" if abs(value) >= 0.01 else f"{value:.1g}"

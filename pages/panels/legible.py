@@ -70,17 +70,15 @@ def says_who_reads(text: str, *, may_fetch: bool) -> str:
 def says_legibility(found: Legibility) -> str:
     """How much of a text is read as bytes, or in scraps."""
     if found.is_in_bytes:
-        text = _(
+        return _(
             "The model's vocabulary lacks {n} of these {all} characters. It reads them in "
             "pieces (bytes), so its results for them mean little."
-        )
-        return text.format(n=found.as_bytes, all=found.characters)
-    text = _(
+        ).format(n=found.as_bytes, all=found.characters)
+    return _(
         "The model's vocabulary lacks {n} of the {all} words of three letters or more. The "
         "model reads them in fragments of one or two letters, so its results for them mean "
         "little."
-    )
-    return text.format(n=found.in_scraps, all=found.words)
+    ).format(n=found.in_scraps, all=found.words)
 
 
 def readers(text: str, state: State) -> Iterator[tuple[str, str]]:

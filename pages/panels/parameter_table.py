@@ -34,7 +34,6 @@ def part_facts(run: Run, of_one_block: bool) -> CountFacts:
 
 
 def part_counts(run: Run, of_one_block: bool) -> pd.DataFrame:
-    """The same as a table."""
     return cached.parameters(run.config.one_block() if of_one_block else run.config)
 
 

@@ -60,7 +60,6 @@ def who_knows(language: str, device: str) -> Knower:
 
 @lru_cache(maxsize=64)
 def asked(name: str, language: str, device: str, is_off: bool) -> Asked:
-    """What is told of a name."""
     known = who_knows(language, device)
     return Asked(STORIES[language], about(name, language, device), known, is_off)
 
@@ -100,7 +99,6 @@ def _controls(facts: Asked) -> None:
 
 
 def _place(facts: Asked) -> dict[str, int]:
-    """Where the head that knows stands, as the screen counts."""
     part = facts.knower.part
     return {"head": from_one(part.head or 0), "layer": from_one(part.layer)}
 
@@ -131,12 +129,11 @@ def says_which(facts: Asked) -> str:
 
 
 def _says_unknown(facts: Asked) -> str:
-    text = _(
+    return _(
         "{name} occurs in none of the stories the model was trained on, so the model cannot "
         "know your friend and only guesses. Tap a name from its stories, such as {known}, to "
         "see what the model does know."
-    )
-    return text.format(name=literal(facts.facts.name), known=literal(facts.story.first))
+    ).format(name=literal(facts.facts.name), known=literal(facts.story.first))
 
 
 def says_how(facts: Asked) -> str:
@@ -162,8 +159,7 @@ def _ways(facts: Asked) -> None:
     begun = {"lang": current_language(), "preset": MODEL}
     with st.container(horizontal=True, gap="small"):
         label = _("See what every other part of the model does here")
-        text = facts.story.begins.format(name=name)
-        query = {**begun, "text": text, "panel": "ablation"}
+        query = {**begun, "text": facts.story.begins.format(name=name), "panel": "ablation"}
         st.page_link(GPT, label=label, query_params=query, **look)
         if not facts.is_known and facts.story.larger and brought.is_here(LARGER.file):
             label = _("Ask {model}, which has seen more names").format(model=LARGER.title)

@@ -36,7 +36,6 @@ def two_bars(facts: Asked, *, _: Translate) -> Picture:
 
 
 def _share(share: float) -> str:
-    """A percentage, small ones to a tenth."""
     if share < LEAST:
         return f"< {LEAST:.1%}"
     return f"{share:.0%}" if share >= FEW else f"{share:.1%}"

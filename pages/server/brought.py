@@ -71,12 +71,10 @@ class Learned(NamedTuple):
 
     @property
     def card(self) -> Card | None:
-        """How it was trained, where its file says so."""
         return self.file.card if self.file else None
 
     @property
     def inputs(self) -> Mapping[str, RoundedInput]:
-        """What is rounded of that which its matrices read."""
         found = self.file.inputs if self.file else {}
         return {name: found[name] for name in found if name in self.tensors}
 
@@ -89,7 +87,6 @@ class Learned(NamedTuple):
 
     @classmethod
     def of_file(cls, file: ModelFile) -> Self:
-        """The model of a file of ours."""
         marks = marks_of(file.tokenizer)
         return cls(file.config, file.tokenizer, file.tensors, marks, file)
 
@@ -116,7 +113,6 @@ class Brought:
 
     @property
     def short_digest(self) -> str:
-        """As much of it as tells files apart."""
         return self.digest[:N_HASH]
 
 
@@ -189,12 +185,10 @@ def ledger_of(weights: str) -> Ledger | None:
 
 
 def title(weights: str) -> str:
-    """What is shown of a name, or of the weights that it names."""
     return weights.partition("@")[0].partition(":")[2]
 
 
 def is_sound(preset: str) -> bool:
-    """Whether a model runs under this name."""
     found = find(preset)
     return found is not None and found.learned is not None
 
@@ -214,7 +208,6 @@ def mine() -> tuple[str, ...]:
 
 
 def remember(preset: str) -> None:
-    """This session has to do with a model that was brought."""
     others = (each for each in MINE.get() if each != preset)
     MINE.keep((preset, *others)[:8])
 
@@ -326,7 +319,6 @@ def _root(kind: str) -> Path:
 
 @once
 def _temporary() -> "tempfile.TemporaryDirectory[str]":
-    """Gone when the server ends."""
     return tempfile.TemporaryDirectory(prefix="blockscope-", ignore_cleanup_errors=True)
 
 

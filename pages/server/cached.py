@@ -86,12 +86,10 @@ def writing_model(run: Run) -> Model:
 
 
 def own_runs() -> tuple[Run, ...]:
-    """The runs that this reader looked at last, the newest last."""
     return tuple(key for key in _own().keys if isinstance(key, Run))
 
 
 def is_recorded(run: Run) -> bool:
-    """Whether what this run showed is at hand."""
     return recordings().find(run) is not None
 
 
@@ -120,19 +118,16 @@ class Built(NamedTuple):
 
 
 def built_of(run: Run) -> Built:
-    """What decides the model of a run, whatever goes in."""
     return Built(run.config, run.weights, run.seed, run.device, run.dtype)
 
 
 @once
 def recordings() -> Shelf[Run, Recording]:
-    """What the runs of all readers showed."""
     return weighed(_record, _weight_of_recording, 2, MOST_RECORDINGS)
 
 
 @once
 def models() -> Shelf[Built, Model]:
-    """The models of all readers."""
     return weighed(_build, weight_of_model, 2, MOST_MODELS)
 
 
@@ -147,7 +142,6 @@ def _pack(built: Built) -> Writing:
 
 
 def _bytes_packed(writing: Writing) -> int:
-    """With the weights, which it keeps alive."""
     return weight_of_model(writing) + counted(packed_bytes(writing), _device_of(writing))
 
 
@@ -197,7 +191,6 @@ def _build(built: Built) -> Model:
 
 
 def weight_bytes(built: Model) -> int:
-    """Of all its parameters."""
     return sum(weight.nbytes for weight in built.parameters())
 
 
@@ -298,13 +291,11 @@ def mask_codes(run: Run) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=64)
 def sees_ahead(run: Run) -> bool:
-    """Whether any token may see one that comes after it."""
     return masks.sees_ahead(run.build_mask())
 
 
 @lru_cache(maxsize=64)
 def blind_queries(run: Run) -> int:
-    """How many queries of the first sequence may see no key."""
     return int((mask_codes(run) == tiles.MASKED).all(axis=1).sum())
 
 

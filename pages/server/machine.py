@@ -51,17 +51,14 @@ def folder() -> Path:
 
 @once
 def queue() -> Queue:
-    """Who waits for long work."""
     return Queue(folder() / "queue.sqlite")
 
 
 @once
 def turns() -> Turns:
-    """Who computes now."""
     return Turns(folder())
 
 
 @once
 def rooms() -> Rooms:
-    """The classes that guess together."""
     return Rooms(folder() / "rooms.sqlite")

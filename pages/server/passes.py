@@ -16,7 +16,6 @@ def seconds_of(run: Run, n_passes: float) -> float:
 
 
 def passes_of_each_part(run: Run) -> float:
-    """Every head and whole part switched off in turn."""
     return n_passes(run, heads_of(run.config))
 
 
@@ -30,6 +29,5 @@ def says_each_part(run: Run) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimate, in two digits of what it is told in."""
     unit = HOUR if seconds >= HOUR else 1
     return long_duration(unit * float(f"{seconds / unit:.2g}"), _=_)

@@ -26,7 +26,6 @@ def preset_of(name: str, config: ModelConfig) -> str:
 
 
 def is_name(preset: str) -> bool:
-    """Whether a preset is such a file."""
     return preset.startswith(PREFIX)
 
 

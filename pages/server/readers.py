@@ -47,7 +47,6 @@ class Between:
 
 
 def whole(least: int, most: int) -> Between:
-    """Read a whole number within bounds."""
     return Between(_whole_number, least, most)
 
 
@@ -70,7 +69,6 @@ def number(text: str) -> float:
 
 
 def within(least: float, most: float) -> Between:
-    """Read a number within bounds."""
     return Between(number, least, most)
 
 
@@ -106,12 +104,10 @@ class OneOf:
 
 
 def choice(options: Iterable[str]) -> OneOf:
-    """Read one of several words."""
     return OneOf(tuple(str(option) for option in options))
 
 
 def flag(text: str) -> bool:
-    """Read true or false."""
     return choice(FLAGS)(text) == "true"
 
 
@@ -142,5 +138,4 @@ def of_type(kind: Any) -> Callable[[str], Any]:
 
 
 def as_text(found: Any) -> str:
-    """A value as a link carries it."""
     return str(found).lower() if isinstance(found, bool) else str(found)

@@ -48,7 +48,6 @@ def mine() -> tuple[str, ...]:
 
 
 def remember(run_id: str) -> None:
-    """This session has to do with a run."""
     others = tuple(each for each in MINE.get() if each != run_id)
     MINE.keep((run_id, *others)[:20])
 
@@ -64,5 +63,4 @@ def is_busy(device: str) -> bool:
 
 
 def preset_of(run_id: str) -> str:
-    """What the link calls the model of a run."""
     return f"{PREFIX}{run_id}"

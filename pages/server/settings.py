@@ -43,7 +43,6 @@ def memory_budget(device: str | None = None) -> int:
 
 
 def budget_gib(device: str | None = None) -> float:
-    """The same in GiB, as the setting says it."""
     return memory_budget(device) / GIB
 
 

@@ -26,7 +26,6 @@ class Use(NamedTuple):
 
     @property
     def hit_rate(self) -> float:
-        """The share of requests for which nothing had to be made."""
         return 1 - self.n_made / self.n_asked if self.n_asked else 0.0
 
 
@@ -143,17 +142,14 @@ class Shelf(Generic[K, V]):
         return self._bytes_of(value) if known is None else known
 
     def find(self, key: K) -> V | None:
-        """The value where somebody holds it."""
         return self._held.get(key)
 
     def clear(self) -> None:
-        """Forget everything, also what sessions hold."""
         self._recent.clear()
         self._held.clear()
 
     @property
     def use(self) -> Use:
-        """How it has served so far."""
         return Use(len(self._recent), self._recent.n_bytes, self._n_asked, self._n_made)
 
     def _made(self, key: K) -> V:
@@ -194,7 +190,6 @@ class Shelves:
 
 @once
 def shelves() -> Shelves:
-    """Those of this process."""
     return Shelves()
 
 

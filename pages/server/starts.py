@@ -82,7 +82,6 @@ def names() -> tuple[str, ...]:
 
 
 def names_of_two() -> tuple[str, ...]:
-    """Names of all that can run, encoder–decoders first."""
     two = [name for name in pocket_names() if _is_of_two(pocket(name).config)]
     return tuple(dict.fromkeys((*two, *ENCODER_DECODER_TABLE, *names())))
 
@@ -144,7 +143,6 @@ def variant_of(name: str, recipe: str) -> str:
 
 
 def _known_file(weights: str) -> ModelFile:
-    """A model of known truth."""
     from blocks.known.subjects import subject  # what makes them is not loaded by every page
 
     return subject(weights.removeprefix(KNOWN)).file
@@ -261,7 +259,6 @@ def start_of(weights: str) -> Start:
 
 
 def variant_file(weights: str) -> ModelFile:
-    """A trained model made smaller, by the name of its weights."""
     return _variants().get(weights)
 
 
@@ -409,5 +406,4 @@ def build_task_once(task: TaskConfig) -> Task:
 
 
 def task_tokenizer(task: TaskConfig) -> Tokenizer:
-    """What the tokens of a task mean."""
     return build_task_once(task).tokenizer

@@ -63,12 +63,10 @@ class Line:
         return len(self._moved) + len(self._opened)
 
     def enter(self, turn: Turn) -> None:
-        """At its end."""
         turn.since = time.monotonic()
         self._of(turn).append(turn)
 
     def leave(self, turn: Turn) -> None:
-        """Its turn has come, or it has given up."""
         self._of(turn).remove(turn)
         self._last_has_opened = turn.can_wait
 
@@ -106,7 +104,6 @@ class Share(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """What is taken."""
         return sum(turn.n_bytes for turn in self.taken)
 
 
@@ -155,12 +152,10 @@ class Turns:
 
     @property
     def n_waiting(self) -> int:
-        """How many stand in the line."""
         return len(self._line)
 
     @property
     def n_bytes(self) -> int:
-        """What all that run now may take."""
         with self._lock:
             return self._large.n_bytes + self._small.n_bytes
 
@@ -297,7 +292,6 @@ class Turns:
 
 @once
 def turns() -> Turns:
-    """The line of this process."""
     return Turns(shrink_to=lambda n_bytes: shelves().shrink_to(n_bytes))
 
 

@@ -47,7 +47,6 @@ def note_counted(run: Run) -> None:
 
 
 def forget() -> None:
-    """Clear this page's comparison."""
     A_AND_B.keep(None)
 
 

@@ -44,7 +44,6 @@ class Work:
     facts: Facts | None
 
     def of(self, values: Values) -> Any:
-        """What is drawn of these values, or of the facts about them."""
         made = self.made(values)
         return drawn_chart.drawn(made) if isinstance(made, Chart) else made
 

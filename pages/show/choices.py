@@ -21,5 +21,4 @@ class Choices:
 
 
 def chooses(*fields: str) -> Callable[[Callable[..., None]], Choices]:
-    """Say for which fields of the link a function draws controls."""
     return partial(Choices, fields)

@@ -28,7 +28,6 @@ Parts = Callable[[], Iterable[page_file.Part]] | None
 
 
 def is_all() -> bool:
-    """Whether all panels stand one below the other."""
     return link.value("panel") == ALL and not present.is_on()
 
 
@@ -129,5 +128,4 @@ def _head(made: datetime) -> page_file.Head:
     found["preset"] = pasted.called(found["preset"])
     settings = [(name, str(value)) for name, value in found.items()]
     text = link.value("text") if link.value("input_kind") != "random" else ""
-    title = _(link.TITLE.get())
-    return page_file.Head(title, share.whole_link(), made, text, settings)
+    return page_file.Head(_(link.TITLE.get()), share.whole_link(), made, text, settings)

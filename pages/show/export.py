@@ -124,7 +124,6 @@ def download(name: str, make: Callable[[], Data], mime: str) -> None:
 
 
 def file_on_disk(name: str) -> str:
-    """What it is called where a reader saves it."""
     stem, kind = name.rsplit(".", 1)
     return f"{file_stem(_(INSIDE[name]) if name in INSIDE else stem)}.{kind}"
 

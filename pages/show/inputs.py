@@ -215,11 +215,10 @@ def kept_note(text: str) -> str:
         said = _("Only the first {kept:,} of {typed:,} characters are kept.")
         cut = said.format(typed=n_typed, kept=len(text))
     if len(text) > MAX_CHARACTERS:
-        said = _(
+        held = _(
             "The link carries only the first {n:,} characters; the rest stays in this "
             "session. To share the whole text, send it along with the link."
-        )
-        held = said.format(n=MAX_CHARACTERS)
+        ).format(n=MAX_CHARACTERS)
     return sentences(cut, held)
 
 

@@ -68,7 +68,6 @@ def heads(run: Run) -> pd.DataFrame:
 
 @lru_cache(maxsize=32)
 def named_heads(run: Run) -> pd.DataFrame:
-    """The same with what each head is called."""
     return probed.badges(run, heads(run))
 
 
@@ -118,7 +117,6 @@ def guesses(run: Run) -> pd.DataFrame:
 
 
 def written(run: Run) -> str:
-    """The likeliest tokens of all positions, as a text."""
     token_ids = predictions.guesses(cached.recording(run).output[0])["token_id"]
     return tokens.text_of(tokens.tokenizer_of(run.input.vocabulary), token_ids.tolist())
 

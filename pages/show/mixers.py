@@ -19,7 +19,6 @@ def attend(config: ModelConfig) -> bool:
 
 
 def attend_somewhere(config: ModelConfig) -> bool:
-    """The same of a layer at least."""
     pair = beside.found()
     return config.has_attention and (pair is None or pair.a.config.has_attention)
 
@@ -92,7 +91,6 @@ def no_pairs(config: ModelConfig) -> None:
 
 
 def to_attention(place: str) -> None:
-    """The way to the same model with attention."""
     way(_("Use attention"), f"use_attention_{place}", token_mixer=str(TokenMixer.ATTENTION))
 
 
@@ -116,8 +114,7 @@ def says_shown(config: ModelConfig, chosen: TokenMixer) -> str:
     """That a page shows attention where another token mixer was chosen; empty elsewhere."""
     if chosen is config.token_mixer:
         return ""
-    text = _(
+    return _(
         "This page shows another architecture ({kind} with attention): a {mixer} layer works "
         "only in a model that reads one text from left to right."
-    )
-    return text.format(kind=terms.option(config.architecture), mixer=terms.option(chosen))
+    ).format(kind=terms.option(config.architecture), mixer=terms.option(chosen))

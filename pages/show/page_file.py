@@ -260,7 +260,6 @@ def _table(table: pd.DataFrame) -> str:
 
 
 def _component(element: Any) -> str:
-    """A component of ours, alive, with what it was sent last."""
     return component_as_html(
         element.html_content, element.css_content, element.js_content, element.bytes
     )

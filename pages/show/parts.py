@@ -51,7 +51,6 @@ class Given(NamedTuple):
         return None if read is makes else found, values
 
     def made(self, facts: Facts | None, makes: Makes) -> Any:
-        """What is made of the facts."""
         found, values = self.of(facts, makes)
         return makes(found(*values)) if found else makes(*values)
 
@@ -82,15 +81,12 @@ class Item:
         """Show it on the page, unless it is for files alone."""
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """Yield what one file of the whole panel says of it."""
         return iter(())
 
     def charts(self, given: Given) -> Iterator[Any]:
-        """Yield its pictures, as the reader sees them."""
         return iter(())
 
     def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-        """Yield the name of each file of numbers, and what makes it."""
         return iter(())
 
 
@@ -109,7 +105,6 @@ class Say(Item):
             said.say(self.text, *values, facts=facts)
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """The same sentence."""
         facts, values = given.of(self.facts, self.text)
         yield Part("note", said.of_both(self.text, values, facts))
 
@@ -127,12 +122,10 @@ class Note(Item):
         return given.made(self.facts, self.text)
 
     def draw(self, given: Given) -> None:
-        """As much of it as is read at a glance, the rest at its mark."""
         if text := self._made(given):
             note(text)
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """All of it."""
         if text := self._made(given):
             yield Part("caption", text)
 
@@ -142,12 +135,10 @@ class Text(Note):
     """A sentence that belongs to what stands around it."""
 
     def draw(self, given: Given) -> None:
-        """All of it."""
         if text := self._made(given):
             st.markdown(text)
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """The same."""
         if text := self._made(given):
             yield Part("markdown", text)
 
@@ -259,7 +250,6 @@ class File(Item):
     facts: Facts | None = None
 
     def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-        """The file."""
         yield self.key, from_one(lambda: given.made(self.facts, self.make), *self.counted)
 
 
@@ -280,7 +270,6 @@ class Html(Item):
             st.html(self._made(given))
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """The words alone."""
         yield Part("html", self._made(given))
 
 
@@ -304,26 +293,21 @@ class Several(Item):
         self.items = items
 
     def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
-        """Each of them, and what it is read with."""
         yield from ((item, given) for item in self.items)
 
     def draw(self, given: Given) -> None:
-        """One below the other."""
         for item in self.items:
             item.draw(given)
 
     def parts(self, given: Given) -> Iterator[Part]:
-        """What each of them says."""
         for item, of_item in self.inside(given):
             yield from item.parts(of_item)
 
     def charts(self, given: Given) -> Iterator[Any]:
-        """The pictures of each."""
         for item, of_item in self.inside(given):
             yield from item.charts(of_item)
 
     def tables(self, given: Given) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-        """The tables of each."""
         for item, of_item in self.inside(given):
             yield from item.tables(of_item)
 
@@ -345,7 +329,6 @@ class OffScreen(Several):
     """Parts that a class is not shown: what is beside them says it on one screen."""
 
     def draw(self, given: Given) -> None:
-        """Each, where nothing is presented."""
         if not present.is_on():
             super().draw(given)
 
@@ -354,7 +337,6 @@ class Aside(Several):
     """Parts among which a reader chooses: before a class they wait in the sidebar."""
 
     def draw(self, given: Given) -> None:
-        """Each, in its place."""
         with present.aside():
             super().draw(given)
 
@@ -392,7 +374,6 @@ class Steps(Several):
         self.of, self.key, self.rest = of, key, rest
 
     def inside(self, given: Given) -> Iterator[tuple[Item, Given]]:
-        """What is shown of as much as was done."""
         n = steps.n_finished((self.key, *wanted(self.of, given.values)), self.key)
         yield from ((item, given._replace(n_done=(n,))) for item in self.items if n)
 

@@ -48,6 +48,5 @@ def fingers_point() -> None:
 
 @functools.cache
 def _touch() -> Callable[..., Any]:
-    """The script and the sizes, as Streamlit puts them on a page."""
     js, css = (path.read_text(encoding="utf-8") for path in (TOUCH, TARGETS))
     return st.components.v2.component("blockscope_touch", js=js, css=css, isolate_styles=False)

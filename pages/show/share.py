@@ -71,7 +71,6 @@ def _for_a_class() -> None:
 
 
 def whole_link() -> str:
-    """The address of what is seen, with all that is set."""
     return _asked_for(address.of_this_page())
 
 
@@ -81,7 +80,6 @@ def _asked_for(found: address.Address) -> str:
 
 
 def _open_panel() -> str:
-    """The one that was last open on this page."""
     page, panel = OPEN_PANEL.get()
     return panel if page == link.page() else ""
 

@@ -39,7 +39,6 @@ class Done(NamedTuple, Generic[T]):
 
 @once
 def works() -> Works:
-    """The series that all sessions share."""
     folder = machine.folder() if settings.work_in_processes() else None
     return Works(machine.queue(), turn=_turn, folder=folder)
 
@@ -131,7 +130,6 @@ def in_steps(
 
 
 def n_finished(what: Hashable, key: str) -> int:
-    """How many steps of this work are done and shown."""
     known, n = _kept(key, "done").get()
     return n if known == what else 0
 

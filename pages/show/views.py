@@ -24,7 +24,6 @@ pin_token = click_sets("token")  # of the cell or bar that was clicked, on the w
 
 @chooses("layer")
 def layer_choice(run: Run) -> None:
-    """Which layer of a whole model is looked at."""
     if run.config.n_layers > 1:
         one_of_layers(range(run.config.n_layers), labelled.selected_layer(run, link.now()))
 

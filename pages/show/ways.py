@@ -34,7 +34,6 @@ def click_sets(*names: str) -> Callable[[list[Any]], None]:
 
 
 def mend_text(mend: Mapping[str, Any]) -> str:
-    """The values that mend a fault."""
     return enumeration(f"{name} = {value}" for name, value in mend.items())
 
 

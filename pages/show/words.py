@@ -22,7 +22,6 @@ def summary(run: Run) -> str:
 
 
 def summary_of_a_block(run: Run) -> str:
-    """What runs where one block of a model is shown."""
     return beside.said_of_both(_block_in_one_line, run, changes.between_blocks)
 
 
@@ -43,13 +42,10 @@ def counted(
 
 
 def of_any_text(run: Run) -> str:
-    """A model in one line, whatever it reads."""
-    said = f"{parameter_count(run.config)} · {terms.attention_kind(run.config)}"
-    return said + seed_of(run)
+    return f"{parameter_count(run.config)} · {terms.attention_kind(run.config)}" + seed_of(run)
 
 
 def shape(run: Run) -> str:
-    """The sizes of a model, by the names of their fields."""
     names = ("n_layers", "d_model", "n_heads", "d_ff")
     return " · ".join(f"{name} {getattr(run.config, name)}" for name in names)
 

@@ -19,7 +19,6 @@ CHOSEN = Slot[Sequence[str]]("hidden_for_others", ())
 
 
 def is_hidden(part: str) -> bool:
-    """Whether the link that was opened leaves this out."""
     return part in link.value("hide").split(".")
 
 

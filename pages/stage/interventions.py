@@ -6,17 +6,14 @@ from pages.stage import link
 
 
 def asked() -> tuple[Intervention, ...]:
-    """All that the link names."""
     return read_interventions(link.value("interventions"))
 
 
 def fitting(config: ModelConfig, seq_len: int) -> tuple[Intervention, ...]:
-    """Those that this model has a place for."""
     return tuple(each for each in asked() if each.fits(config, seq_len))
 
 
 def keep(changes: tuple[Intervention, ...]) -> None:
-    """Make these the changes, on the whole page."""
     link.change("interventions", written(dict.fromkeys(changes)))
     link.redraw_everything()
 
@@ -27,12 +24,10 @@ def add(change: Intervention) -> None:
 
 
 def remove(change: Intervention) -> None:
-    """One less."""
     keep(tuple(each for each in asked() if each != change))
 
 
 def undo() -> None:
-    """Nothing is changed any more."""
     keep(())
 
 

@@ -71,7 +71,6 @@ def a() -> Kept | None:
 
 
 def keep() -> None:
-    """Keep what is set now, and call it A."""
     add([Kept("", _query_now())], becomes_a=True)
 
 
@@ -97,7 +96,6 @@ def add(entries: Sequence[Kept], *, becomes_a: bool = False) -> None:
 
 
 def name_now() -> str:
-    """What the settings of now would be called."""
     return automatic_name(_query_now())
 
 
@@ -126,8 +124,7 @@ def mend() -> list[str]:
     faults = {each.name: _faults(each) for each in entries}
     said = [f"{literal(name)}: {say_fault(fault)}" for name in faults for fault in faults[name]]
     if said:
-        kept = tuple(as_it_is(each) if faults[each.name] else each for each in _known())
-        _write(kept, place)
+        _write(tuple(as_it_is(each) if faults[each.name] else each for each in _known()), place)
     return said
 
 
@@ -139,13 +136,11 @@ def _faults(entry: Kept) -> tuple[Fault, ...]:
 
 
 def as_it_is(entry: Kept) -> Kept:
-    """As a link would say what its configuration is after all."""
     with link.as_if(values_with(entry)):
         return entry._replace(query=_query_now())
 
 
 def choose(place: int) -> None:
-    """Call this one A."""
     link.change("compared_with", place)
 
 
@@ -195,8 +190,7 @@ def values_with(kept: Kept) -> dict[str, Any]:
 def _values(query: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     """Typed and checked; the preset is named even where a page begins with it."""
     ours = _of_a_model(query)
-    named = {name: ours[name] for name in ("preset",) if name in ours}
-    return named | link.read(ours).values
+    return {name: ours[name] for name in ("preset",) if name in ours} | link.read(ours).values
 
 
 def _of_a_model(query: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -33,7 +33,6 @@ def steps() -> tuple[Step, ...]:
 
 
 def _keep(new: tuple[Step, ...]) -> None:
-    """In the session, and in the link where it has room there."""
     ADDED.keep(new)
     link.change(STEPS, writing.packed(new) if new else "")
 
@@ -79,7 +78,6 @@ def turn(by: int) -> bool:
 
 
 def end() -> None:
-    """It is given no more."""
     link.change(AT, None)
 
 
@@ -91,7 +89,6 @@ def begin_page() -> None:
 
 
 def _query(at: int) -> dict[str, str]:
-    """What the link of a step says, the lecture with it."""
     step, known = steps()[at], link.as_query()
     kept = {name: known[name] for name in ("lang", STEPS, LEAD) if name in known}
     return {**dict(step.set), "panel": step.show, "present": "true", **kept, AT: str(at)}

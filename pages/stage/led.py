@@ -15,7 +15,6 @@ SEEN = Slot[tuple[str, str, Lead | None]]("lead_seen", ("", "", None))
 
 
 def is_wall() -> bool:
-    """Whether this reader looks at the wall of a class."""
     return bool(link.value("wall") and link.value("room"))
 
 
@@ -34,7 +33,6 @@ def reads_notes() -> bool:
 
 
 def new_word() -> str:
-    """A word that nobody guesses, by which a leader is known."""
     return secrets.token_hex(12)
 
 
@@ -58,11 +56,9 @@ def seen(lesson: str) -> Lead | None:
 
 
 def holds(lesson: str, step: int) -> bool:
-    """Whether this learner waits for the answer of a step."""
     found = seen(lesson)
     return found is not None and found.holds(step)
 
 
 def is_following() -> bool:
-    """Whether this learner goes where the leader goes."""
     return bool(link.value("follow"))

@@ -79,12 +79,10 @@ class Mended(NamedTuple):
 
 
 def now() -> State:
-    """What is set in this session."""
     return State(state())
 
 
 def value(name: str) -> Any:
-    """The value of a field in this session."""
     return value_in(state(), name)
 
 
@@ -129,7 +127,6 @@ def as_if(other: Mapping[str, Any]) -> Iterator[None]:
 
 
 def restore(name: str) -> None:
-    """Bring a field back to its default."""
     VALUES.keep({key: old for key, old in state().items() if key != name})
     TOUCHED.keep(True)
 
@@ -151,7 +148,6 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
 
 
 def reset() -> None:
-    """Back to the defaults, in the reader's language."""
     become({name: found for name, found in state().items() if name == "lang"})
 
 
@@ -195,7 +191,6 @@ def live_view(name: str, shown: str) -> dict[str, Any]:
 
 
 def redraw_everything() -> None:
-    """Ask the current fragment for a full rerun."""
     REDRAW.keep(True)
 
 
@@ -492,7 +487,6 @@ def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config() -> ModelConfig:
-    """The configuration that the state describes."""
     return now().config
 
 

@@ -35,7 +35,6 @@ class Move(NamedTuple):
 
     @property
     def goes_back(self) -> bool:
-        """Whether it may be an echo."""
         return self.left_at is not None
 
 
@@ -62,7 +61,6 @@ def show(key: str, shown: Any) -> None:
 
 
 def forget_shown() -> None:
-    """On another page all widgets start anew."""
     SHOWING.take()
 
 

@@ -22,7 +22,6 @@ TITLE: ContextVar[Any] = ContextVar("title")
 
 
 def is_on() -> bool:
-    """Whether the link says so."""
     return link.value("present")
 
 
@@ -56,7 +55,6 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
 
 
 def forget_panels() -> None:
-    """A page that has shown none yet leads nowhere."""
     PANELS.keep(((), ""))
 
 

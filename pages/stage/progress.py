@@ -63,7 +63,6 @@ class Now:
 
     @property
     def step(self) -> Step:
-        """The step that is open."""
         return self.lesson.steps[self.i]
 
     @property
@@ -74,7 +73,6 @@ class Now:
 
     @property
     def answer(self) -> Answer | None:
-        """What came of it."""
         return self.answers.get(self.i) if self.guess is not None else None
 
     @property
@@ -84,12 +82,10 @@ class Now:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a guess was made, and the answer waits."""
         return self.guess is not None and self.is_held
 
     @property
     def is_last(self) -> bool:
-        """Whether no step follows."""
         return self.i + 1 == len(self.lesson.steps)
 
     @property
@@ -132,7 +128,6 @@ def _measured(found: Lesson, guesses: Mapping[int, Values]) -> dict[int, Answer]
 
 
 def _question(found: Lesson, i: int, ask: Ask) -> tuple[Hashable, ...]:
-    """What is asked in a step, in any language."""
     return found.id, i, ask.kind, ask.truths, ask.xs
 
 
@@ -198,8 +193,7 @@ def lesson(name: str, language: str = "") -> Lesson | None:
         return BROUGHT_LESSON.get()
     language = language or current_language()
     own = lessons_folder()
-    found = shelf.lesson(name, language)
-    return found or (shelf.lesson(name, language, own) if own else None)
+    return shelf.lesson(name, language) or (shelf.lesson(name, language, own) if own else None)
 
 
 def is_gone() -> bool:
@@ -208,7 +202,6 @@ def is_gone() -> bool:
 
 
 def names() -> tuple[str, ...]:
-    """All that there are."""
     own = lessons_folder()
     return tuple(dict.fromkeys((*shelf.names(), *(shelf.names(own) if own else ()))))
 
@@ -321,7 +314,6 @@ def _going_on(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def page_file(name: str) -> str:
-    """The file of a page, as Streamlit wants it."""
     return f"pages/{name}.py"
 
 
@@ -348,7 +340,6 @@ def last_set(found: Lesson, i: int) -> Step:
 
 
 def settings_of(step: Step) -> dict[str, Any]:
-    """What a step sets, as values."""
     return link.read(_set_by(step, own_text())).values
 
 

@@ -17,7 +17,6 @@ def stated(function: Callable[..., Any]) -> dict[str, State]:
 
 
 def n_values(function: Callable[..., Any]) -> int:
-    """How many other values it takes."""
     names = _parameters(function)
     return len(names) - (STATE in names)
 

@@ -42,7 +42,6 @@ def vocabulary() -> str:
 
 
 def tokenizer() -> Tokenizer:
-    """The tokenizer that the state asks for."""
     return tokenizer_of(vocabulary())
 
 
@@ -100,7 +99,6 @@ def beginning(text: str, n_tokens: int) -> str:
 
 
 def chat() -> Chat | None:
-    """How a published model is asked, and where it ends."""
     return starts.chat(vocabulary())
 
 
@@ -231,7 +229,6 @@ def hide(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def can_hide() -> bool:
-    """Whether the model is one that guesses what is hidden."""
     is_encoder = starts.start(link.value("preset")).config.architecture is Architecture.ENCODER
     return is_encoder and bool(mask_name())
 

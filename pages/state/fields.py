@@ -82,7 +82,6 @@ def _start(values: Mapping[str, Any]) -> starts.Start:
 
 
 def _preset(values: Mapping[str, Any]) -> str:
-    """A run may be forgotten while a reader still looks at it."""
     name = values.get("preset") or default_preset()
     return name if starts.is_known(name) else default_preset()
 
@@ -130,7 +129,6 @@ def _preset_mask(values: Mapping[str, Any]) -> str:
 
 
 def _weight_format(values: Mapping[str, Any]) -> str:
-    """Rounded weights count as what their file has of them."""
     weights = _start(values).weights
     return cost.AS_IN_FILE if weights and starts.is_rounded(weights) else "bfloat16"
 

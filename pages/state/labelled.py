@@ -102,8 +102,7 @@ def _named(said: str, row: Row) -> str:
 
 def head_hover(row: Row) -> str:
     """Write a head's number, entropy and mean distance in one line."""
-    text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
-    return text.format(
+    return _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens").format(
         head=from_one(row.head), entropy=row.entropy_bits, distance=row.distance_tokens
     )
 
@@ -128,7 +127,6 @@ def pinned_target(run: Run, state: State) -> int:
 
 
 def last_token(run: Run) -> int:
-    """The last that is no padding."""
     is_right = run.input.padding_side is PaddingSide.RIGHT
     return len(run.input.labels) - 1 - (run.input.n_padding if is_right else 0)
 
@@ -201,7 +199,6 @@ def selected_stage(run: Run, layer: int, state: State) -> str:
 
 
 def row_share(run: Run, token: int) -> float:
-    """Where a token stands among the queries, 0 (first row) to 1."""
     return (token + 0.5) / len(run.input.labels)
 
 

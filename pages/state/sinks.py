@@ -59,11 +59,10 @@ def _says_sample(run: Run) -> str:
     n, step = run.input.shape[1], query_step(run)
     if step == 1:
         return ""
-    text = _(
+    return _(
         "In a text this long, the attention that tokens receive is measured on a sample of "
         "the queries: {shown} of {n:,}, one in {step}."
-    )
-    return text.format(shown=len(range(0, n, step)), n=n, step=step)
+    ).format(shown=len(range(0, n, step)), n=n, step=step)
 
 
 def names(run: Run, tokens: tuple[int, ...]) -> str:

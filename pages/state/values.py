@@ -11,7 +11,6 @@ from pages.state.fields import CONFIG, FIELDS
 
 
 def value_in(values: Mapping[str, Any], name: str) -> Any:
-    """The value of a field where these differ from the defaults."""
     return values[name] if name in values else default_in(values, name)
 
 
@@ -45,7 +44,6 @@ class State:
 
     @property
     def config(self) -> ModelConfig:
-        """The configuration that is described."""
         return _changed(starts.start(self.preset).config, tuple(self.config_changes.items()))
 
 

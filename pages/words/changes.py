@@ -14,12 +14,10 @@ MOST_NAMED, MANY = 8, 4
 
 
 def between(a: Run, b: Run) -> str:
-    """All that differs between two runs, in one sentence."""
     return _said(a, b, (a.config, b.config))
 
 
 def between_blocks(a: Run, b: Run) -> str:
-    """All that differs between one block of each, in one sentence."""
     return _said(a, b, (a.config.one_block(), b.config.one_block()))
 
 
@@ -55,7 +53,6 @@ def _one_at_a_time(n: int, n_led: int) -> str:
 def _ordered(
     configs: tuple[ModelConfig, ModelConfig], led: Container[str]
 ) -> list[tuple[str, tuple[Any, Any]]]:
-    """What was changed, then what followed."""
     return sorted(differing(*configs).items(), key=lambda item: item[0] in led)
 
 

@@ -26,7 +26,6 @@ FEW, SCROLLED = 256, 480  # chips that are shown whole, and the height of more o
 
 
 def as_markdown(chips: Iterable[Chip]) -> str:
-    """One line of chips."""
     return " ".join(_chip(chip) for chip in chips)
 
 
@@ -62,6 +61,5 @@ def _colored(role: str, text: str) -> str:
 
 
 def literally(text: str) -> str:
-    """Text as text within markdown that has directives around it."""
     escaped = PUNCTUATION.sub(r"\\\1", text)
     return f"{FIRST_STRONG}{escaped}{POP}"

@@ -41,7 +41,6 @@ def _word(word: str, says: str, found_by: Iterable[str] | None) -> Word:
 
 
 def _alone(form: str) -> str:
-    """A pattern that finds no part of a longer English word."""
     pattern = re.escape(form)
     return rf"(?<![A-Za-z_]){pattern}(?![A-Za-z_])" if form.isascii() else pattern
 
@@ -67,7 +66,6 @@ def offer(*texts: str, key: str) -> None:
 
 
 def offer_all(*, key: str) -> None:
-    """All words there are, in the order of the alphabet."""
     words = glossary(current_language()).values()
     _show(_("Glossary"), sorted(words, key=lambda each: each.word.lower()), key=key)
 
@@ -78,5 +76,4 @@ def _show(label: str, words: Iterable[Word], *, key: str) -> None:
 
 
 def in_bold(word: Word) -> str:
-    """The sentence, with the word that it explains set in bold."""
     return re.sub(f"({re.escape(word.word)})", r"**\1**", word.says, count=1, flags=re.IGNORECASE)

@@ -36,7 +36,6 @@ LANGUAGE = Slot("language", "")  # of this session
 
 
 def _(text: str) -> str:
-    """The text in the reader's language."""
     return in_language(text, current_language())
 
 
@@ -46,7 +45,6 @@ def translation() -> Callable[[str], str]:
 
 
 def ngettext(one: str, many: str, n: int) -> str:
-    """The text for a number of things, in the reader's language."""
     return _catalogue(current_language()).ngettext(one, many, n)
 
 
@@ -56,7 +54,6 @@ def pgettext(context: str, text: str) -> str:
 
 
 def enumeration(names: Iterable[str]) -> str:
-    """Names in a row, with the comma of the reader's language."""
     return _(", ").join(names)
 
 
@@ -86,12 +83,10 @@ def _set_in_chinese(joint: re.Match[str]) -> str:
 
 
 def in_language(text: str, language: str) -> str:
-    """The text in a language that need not be the reader's."""
     return _catalogue(language).gettext(text) if text else ""
 
 
 def say_fault(fault: Fault) -> str:
-    """What is wrong and its mend, in the reader's language."""
     return _(fault.text).format(**fault.values)
 
 
@@ -113,7 +108,6 @@ def current_language() -> str:
 
 
 def browser_language() -> str:
-    """Chinese where the browser asks for it, English elsewhere."""
     return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
 
 
@@ -159,7 +153,6 @@ class _Filler(Formatter):
         return args[0][key] if is_table else getattr(args[0], key)
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """How it is written."""
         write = WRITTEN.get(format_spec)
         return str(write(value)) if write else str(super().format_field(value, format_spec))
 

@@ -204,7 +204,6 @@ SHORT_HEAD_NAMES = {
 
 
 def option(value: str) -> str:
-    """The label of a choice."""
     return _(OPTIONS.get(value, value))
 
 
@@ -233,7 +232,6 @@ def head_name(name: str) -> str:
 
 
 def short_head_name(name: str) -> str:
-    """The same where there is little room."""
     return _(SHORT_HEAD_NAMES[name]) if name else ""
 
 

@@ -112,5 +112,4 @@ def _passes(at: Place, placement: str, depth: int) -> list[DepthPass]:
 
 @lru_cache(maxsize=64)
 def _pass(stack: Stack, recording: Callable[[Run], Recording]) -> DepthPass:
-    """Several measurements of a lesson are of the same pass."""
     return stack.measure(recording(stack.run).tensor("resid_pre", 0)[:MOST_SEQUENCES])

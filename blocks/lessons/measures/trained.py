@@ -53,5 +53,4 @@ def _finished(spec: TrainingSpec) -> Learned:
 
 
 def _end(found: Learned) -> float:
-    """The mean of the last losses."""
     return sum(found.losses[-SMOOTH:]) / SMOOTH

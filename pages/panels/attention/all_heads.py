@@ -48,7 +48,6 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def is_deep(run: Run) -> bool:
-    """Whether the tiles of all layers need the whole width."""
     return run.config.n_layers > labelled.FEW_LAYERS
 
 
@@ -90,11 +89,10 @@ def _looks_back(facts: AllHeads) -> str:
     if PREVIOUS in facts.n_named:
         return ""
     nearest = facts.nearest(PREVIOUS)
-    text = _(
+    return _(
         "The head closest to a previous-token head is {head} ({share:.0%} of its weight "
         "on the previous token)."
-    )
-    return text.format(head=_called_head(nearest), share=nearest[PREVIOUS])
+    ).format(head=_called_head(nearest), share=nearest[PREVIOUS])
 
 
 def _named(facts: AllHeads) -> str:
@@ -104,11 +102,10 @@ def _named(facts: AllHeads) -> str:
         )
     listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
     if facts.is_probed:
-        text = _(
+        return _(
             "When random tokens are read twice (the head probe), some heads put over half of "
             "their weight on one kind of position. Number of heads of each kind: {listed}."
-        )
-        return text.format(listed=listed)
+        ).format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")
     return text.format(listed=listed)
 
@@ -151,12 +148,10 @@ def table(run: Run) -> pd.DataFrame:
 
 
 def says_tiles(run: Run, _layer: int, _head: int, _token: int, is_apart: bool) -> str:
-    """How to read the tiles."""
     return tiles_note(run, len(layers.heads(run)), is_apart)
 
 
 def sort_choice() -> None:
-    """The measure by which the heads are ordered."""
     pick("sort_heads_by", _("Sort heads by"), SORTS, label_of=lambda name: _(LABELS[name]))
 
 

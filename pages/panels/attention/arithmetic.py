@@ -140,7 +140,6 @@ def _softmax(facts: HeadFacts, cell: Cell) -> str:
 
 
 def _mixed(facts: HeadFacts, cell: Cell) -> str:
-    """The heaviest keys first."""
     text = _("head_out[{feature}] = Σ weight × v[{feature}] = {sum}")
     return text.format(feature=facts.column("mix"), sum=sum_text(cell.mixed))
 

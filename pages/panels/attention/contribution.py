@@ -54,13 +54,11 @@ def first_token(run: Run, layer: int) -> pd.DataFrame:
 
 
 def first_tokens(run: Run) -> list[partial[pd.DataFrame]]:
-    """The work, a layer after the other."""
     return [partial(first_token, run, layer) for layer in run.config.attention_layers]
 
 
 @lru_cache(maxsize=16)
 def sink_facts(run: Run, layer: int, head: int, n_layers: int) -> SinkFacts:
-    """The same of the first layers."""
     found = pd.concat([each() for each in first_tokens(run)[:n_layers]], ignore_index=True)
     return SinkFacts(found, (layer, head))
 
@@ -153,7 +151,6 @@ def _each(text: str, heads: pd.DataFrame) -> list[str]:
 
 
 def counted_choice() -> None:
-    """One head, or all of the layer."""
     label_of = COUNTED_LABELS.__getitem__
     choose("counted", _("Heads included"), COUNTED, label_of=lambda name: _(label_of(name)))
 

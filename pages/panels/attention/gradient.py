@@ -52,7 +52,6 @@ def says_no_loss(run: Run) -> str | None:
 
 
 def way_to_a_loss() -> None:
-    """Open a model that has one."""
     label, icon = _("Open the trained story model"), ":material/model_training:"
     way(label, "open_trained", icon=icon, preset="stories-en-zh")
 
@@ -110,7 +109,6 @@ def _number(x: float) -> str:
 
 
 def says_end(facts: ScoreGradient) -> str | None:
-    """Which loss it is at the end of the text."""
     text = _("The text ends here, so the loss is that of the likeliest next token.")
     return None if facts.is_in_text else text
 

@@ -51,7 +51,6 @@ ABOVE_A_TILE = {**NAMES, AttentionKind.FULL: N_("full")}  # as wide as one on a 
 
 @lru_cache(maxsize=32)
 def kinds_facts(run: Run, layer: int, head: int, reach: Reach) -> KindsFacts:
-    """One head in every way to attend."""
     return other_attention.kinds_facts(shared.attention(run, layer), layer, head, reach)
 
 
@@ -232,7 +231,6 @@ def growth_series(run: Run) -> GrowthSeries | None:
 
 @lru_cache(maxsize=8)
 def pairs_facts(n: int) -> pd.DataFrame:
-    """What each way scores at the lengths up to this one."""
     return scored_pairs([each for each in LENGTHS if each <= n])
 
 

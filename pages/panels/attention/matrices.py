@@ -92,5 +92,4 @@ def number_of(step: str, steps: tuple[str, ...]) -> int:
 def quantile(values: np.ndarray) -> float | None:
     """The size that 1 in 100 of the values exceed; None where it is 0, or all are masked."""
     sizes = np.abs(values[np.isfinite(values)])
-    found = float(np.quantile(sizes, 0.99)) if sizes.size else 0.0
-    return found or None
+    return (float(np.quantile(sizes, 0.99)) if sizes.size else 0.0) or None

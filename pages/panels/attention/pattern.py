@@ -21,7 +21,6 @@ MOST_LINES, MOST_TOKENS = 16, 64
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The head and token, and how many lines leave each token."""
     n_lines = min(state.edges, MOST_LINES, len(run.input.labels))
     return (*shared.at(run, state), n_lines)
 

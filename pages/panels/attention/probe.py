@@ -91,12 +91,11 @@ def _other_kinds(facts: ProbeFacts) -> str:
         return ""
     found = facts.probe.n_named
     if not found:
-        text = _(
+        return _(
             "No head gets any of the five names: none attends to one of these kinds of "
             "position regardless of the text. “{panel}” shows what a head does in your own "
             "text."
-        )
-        return text.format(panel=_(pattern.PANEL.title))
+        ).format(panel=_(pattern.PANEL.title))
     counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
     return _("Heads with other names: {counts}.").format(counts=enumeration(counts))
 
@@ -145,20 +144,18 @@ def table(facts: ProbeFacts) -> pd.DataFrame:
 
 
 def kind_choice() -> None:
-    """Which kind of head is looked for."""
     choose("head_kind", _("Heads that attend to"), KINDS, label_of=terms.head_name)
 
 
 def says_how(facts: ProbeFacts) -> str:
     """What was drawn, how scores are made, and where the threshold is from."""
-    text = _(
+    return _(
         "Each cell shows a head's mean weight in the second copy, averaged over {n} rows of "
         "random tokens from the model's vocabulary (seed {seed}). The scores are defined as "
         "in Olsson et al. 2022, who set no threshold; here a head needs more than half of its"
         " weight on a position to be named. A head that always reads the token after the one "
         "{back} tokens back, whatever that token is, would be called an induction head too."
-    )
-    return text.format(n=N_ROWS, seed=SEED, back=facts.probe.n_tokens)
+    ).format(n=N_ROWS, seed=SEED, back=facts.probe.n_tokens)
 
 
 def ways_on(run: Run, kind: str, layer: int, head: int, _n_steps: int) -> None:
@@ -177,8 +174,7 @@ def ways_on(run: Run, kind: str, layer: int, head: int, _n_steps: int) -> None:
     with st.container(horizontal=True):
         label = _("Switch these heads off on the whole page ({n})").format(n=len(changes))
         way(label, "probe_off", icon=":material/edit:", interventions=written(changes))
-        label = _("See what {head} does in your text")
-        called = label.format(head=shared.head_called(layer, head))
+        called = _("See what {head} does in your text").format(head=shared.head_called(layer, head))
         way(called, "probe_open", panel="pattern", layer=layer, head=head)
 
 

@@ -142,13 +142,11 @@ def _product_titles(
 
 
 def _split(left: Matrix, result: Matrix, size: Size) -> float:
-    """Where the left matrix ends, in shares of the width."""
     a, b = left.values.shape[1], result.values.shape[1]
     return float(np.clip(a / (a + b), *((0.2, 0.75) if size.is_in_full else (0.28, 0.42))))
 
 
 def _floor(right: Matrix, result: Matrix, size: Size, gap: float) -> float:
-    """Where the upper matrix begins, in shares of the height."""
     a, b = right.values.shape[0], result.values.shape[0]
     share = a / (a + b)
     return 1 - ((1 - gap) * share if size.is_in_full else float(np.clip(share, 0.26, 0.34)))

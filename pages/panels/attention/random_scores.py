@@ -46,12 +46,10 @@ SENTENCES = {
 
 
 def chosen(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The run, what is measured, and what scores are divided by."""
     return run, ScoreMeasure(state.score_measure), Divisor(state.divisor)
 
 
 def random_facts(run: Run, measure: ScoreMeasure, divisor: Divisor) -> RandomScoresFacts:
-    """Measure random vectors, drawn from the seed of the run."""
     return scaling.random_scores_facts(run.seed, measure, divisor)
 
 
@@ -65,7 +63,6 @@ def says_growth(facts: RandomScoresFacts) -> str:
 
 
 def says_drawn(facts: RandomScoresFacts) -> str:
-    """What was drawn."""
     text = _("Random queries and keys with entries from N(0, 1) (seed {seed}); 16 keys, no mask.")
     return text.format(seed=facts.seed)
 

@@ -56,7 +56,6 @@ def says_division(facts: ScalingFacts) -> str:
 
 
 def says_window(facts: ScalingFacts) -> str:
-    """Which keys are drawn, where not all are."""
     return shared.says_window(facts.head, facts.head.drawn(MOST_KEYS))
 
 
@@ -151,7 +150,6 @@ def _of_one(facts: ScalingFacts, is_scaled: bool, column: str, plot: int) -> tup
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The head and token, and whether scores are divided."""
     return (*shared.at(run, state), state.is_scaled)
 
 

@@ -42,17 +42,14 @@ def attention(run: Run, layer: int) -> head_steps.AttentionSteps:
 
 @lru_cache(maxsize=4)
 def one_head(run: Run, layer: int, head: int) -> head_steps.HeadSteps:
-    """One head of it, on the host."""
     return head_steps.head_steps(attention(run, layer), head)
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The run, and the layer, head and token that are looked at."""
     return (run, *labelled.selection(run, state))
 
 
 def head_facts(run: Run, layer: int, head: int, query: int) -> HeadFacts:
-    """One head at one query."""
     return HeadFacts(run, layer, head, query, one_head(run, layer, head))
 
 
@@ -75,22 +72,18 @@ def sharpest(run: Run, query: int, is_apart: bool) -> Sharpest:
 
 
 def token(run: Run, i: int) -> str:
-    """A token as it stands in a sentence of ours."""
     return literal(told_apart(run.input.labels)[i])
 
 
 def head_called(layer: int, head: int) -> str:
-    """Layer and head in words."""
     return counting.head_called(layer, head, _)
 
 
 def sinks_switch(panel: str) -> Controls:
-    """Whether sinks are set apart, where a run has any."""
     return Controls(lambda run: views.sinks_switch(run, panel))
 
 
 def called(facts: HeadFacts | ScoreGradient) -> str:
-    """Its layer and number in words."""
     return head_called(facts.layer, facts.head)
 
 
@@ -149,7 +142,6 @@ def _places(run: Run) -> Sequence[DeltaGenerator]:
 
 
 def go_to(layer: int, head: int) -> None:
-    """Look at another head."""
     link.change("layer", layer)
     link.change("head", head)
 

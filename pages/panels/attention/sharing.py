@@ -150,7 +150,6 @@ def _cosine(value: float | None) -> str:
 
 @lru_cache(maxsize=16)
 def kinds_facts(run: Run) -> CachedKinds:
-    """What each way to keep keys and values takes."""
     return sharing.cached_kinds(run.config, devices.DTYPES[run.dtype].itemsize)
 
 
@@ -207,7 +206,6 @@ def draw_shared(run: Run, layer: int, token: int) -> Picture:
 
 
 def n_drawn(config: ModelConfig) -> int:
-    """How many heads have room side by side."""
     return min(config.n_heads, MOST_HEADS)
 
 
@@ -249,7 +247,6 @@ def shown(run: Run) -> Sequence[Item]:
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The layer and the token."""
     layer, _head, token = labelled.selection(run, state)
     return run, layer, token
 

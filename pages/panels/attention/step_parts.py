@@ -37,7 +37,6 @@ class Size(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """How many times larger its texts are."""
         return GROWTH if self.width else 1
 
     @property
@@ -47,7 +46,6 @@ class Size(NamedTuple):
 
     @property
     def is_in_full(self) -> bool:
-        """Whether there is room for the numbers of all matrices."""
         return self.width == IN_FULL
 
     def given_to(self, picture: Picture) -> Picture:
@@ -91,7 +89,6 @@ def height_of(n_rows: int) -> int:
 
 
 def query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
-    """The tokens at the left of a matrix."""
     shown = {"showticklabels": True, "automargin": True}
     return {**token_ticks(tokens, MOST_TOKENS), **shown} if is_shown else {}
 

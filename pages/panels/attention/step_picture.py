@@ -59,7 +59,6 @@ READS = {
 
 
 def step(facts: HeadFacts, *, _: Translate) -> Picture:
-    """One step of a head large."""
     return _drawn(facts, Size(), _)
 
 
@@ -70,7 +69,6 @@ def presented(facts: HeadFacts, *, _: Translate) -> Picture:
 
 
 def presented_size(facts: HeadFacts) -> Size:
-    """How large the step is there."""
     return size_of(len(facts.labels), facts.widest, is_high=facts.step == "project")
 
 

@@ -45,7 +45,6 @@ def chosen_cell(run: Run, state: State) -> Cell:
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """The head and token, whether sinks are apart, and the cell."""
     return (*shared.at(run, state), state.sinks_apart, *chosen_cell(run, state))
 
 
@@ -193,7 +192,6 @@ def _step_large(facts: HeadFacts, draw: Callable[..., Picture], state: State) ->
 
 
 def _in_numbers(text: str) -> None:
-    """The steps of the chosen cell, the current one marked."""
     with st.container(border=True, key="in_numbers"):
         st.markdown(text)
 
@@ -254,7 +252,6 @@ def cell_choice(facts: HeadFacts) -> None:
 
 
 def open_step(customdata: list[Any]) -> None:
-    """A frame of the strip was clicked."""
     link.change("attention_step", customdata[0])
 
 

@@ -112,7 +112,6 @@ def table(facts: FlowFacts) -> pd.DataFrame:
 
 
 def open_stage(customdata: list[Any]) -> None:
-    """Open the panel of the part that was clicked."""
     link.change("stage", customdata[0])
     panel.open_panel("stage")
 
@@ -126,7 +125,6 @@ def draw_bands(run: Run, layer: int, is_apart: bool, before: Run | None) -> Pict
 
 
 def draw_strip(run: Run, layer: int, is_apart: bool, _before: Run | None, stage: str) -> Picture:
-    """Draw the block, as it ran."""
     return strip_picture.block_strip(labelled.stages(run, layer, is_apart), selected=stage, _=_)
 
 
@@ -138,7 +136,6 @@ def of_a_layer(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def moments(run: Run, layer: int, is_apart: bool) -> pd.DataFrame:
-    """Every stage with all digits."""
     return cached.flow(run, layer, sinks.set_apart(run, is_apart)).drop(columns="reads")
 
 

@@ -85,7 +85,6 @@ def stage_choice(run: Run, layer: int, shown: str) -> None:
 
 
 def one_stage(run: Run, layer: int, name: str, is_apart: bool = False) -> pd.Series:
-    """The row of one stage."""
     return row_at(labelled.stages(run, layer, is_apart).set_index("stage"), name)
 
 

@@ -43,7 +43,6 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
 
 
 def _column(row: Any) -> float:
-    """The stream stays on the trunk, all else branches off."""
     is_on_trunk = row.stage == "input" or row.stage.startswith("resid_") or row.part == "residual"
     return TRUNK if is_on_trunk else BRANCH
 

@@ -94,8 +94,7 @@ def says_flow(facts: TwoFlows) -> str:
     n_a, n_b = facts.n_layers
     if n_a == n_b:
         return said
-    text = _("Layers: {n_a} in A, {n_b} in B.")
-    return sentences(said, text.format(n_a=n_a, n_b=n_b))
+    return sentences(said, _("Layers: {n_a} in A, {n_b} in B.").format(n_a=n_a, n_b=n_b))
 
 
 def _capital(text: str) -> str:

@@ -107,7 +107,6 @@ def open_head(pair: Pair) -> Callable[[list[Any]], None]:
 
 
 def open_distance(customdata: list[Any]) -> None:
-    """A cell of layer and head was clicked."""
     link.change("layer", int(customdata[0]))
     link.change("head", int(customdata[1]))
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def stack(run: Run) -> str:
-    """The half that reads the text, of an encoder–decoder."""
     return "encoder" if run.has_target else ""
 
 
@@ -101,8 +100,7 @@ def why_not(pair: Pair) -> list[str]:
 def says_tokens_differ(pair: Pair) -> str:
     """Why patterns are not subtracted."""
     n_a, n_b = (run.input.shape[1] for run in pair.both)
-    text = _(
+    return _(
         "A and B tokenize this text differently ({n_a} and {n_b} tokens), so their "
         "attention cannot be compared cell by cell."
-    )
-    return text.format(n_a=n_a, n_b=n_b)
+    ).format(n_a=n_a, n_b=n_b)

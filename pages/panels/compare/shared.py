@@ -53,7 +53,6 @@ class Pair(NamedTuple):
 
     @property
     def both(self) -> tuple[Run, Run]:
-        """A, then B."""
         return self.a, self.b
 
     @property
@@ -63,7 +62,6 @@ class Pair(NamedTuple):
 
     @property
     def n_heads(self) -> int:
-        """Heads that a layer of both has."""
         return min(run.config.n_heads for run in self.both)
 
     @property
@@ -73,7 +71,6 @@ class Pair(NamedTuple):
 
     @property
     def reads_the_same(self) -> bool:
-        """Whether both have the same tokens at the same places."""
         return self.a.input.labels == self.b.input.labels
 
 
@@ -86,7 +83,6 @@ def pair(run: Run) -> Pair | None:
 
 
 def names(found: Pair) -> tuple[str, str]:
-    """What both are called in pictures."""
     return f"A · {found.name}", f"B · {found.now}"
 
 
@@ -103,7 +99,6 @@ def pinned(found: Pair, state: State) -> int:
 
 
 def selection(found: Pair, state: State) -> Selection:
-    """What is looked at, of what both have."""
     layer = min(state.layer or 0, found.n_layers - 1)
     return Selection(layer, min(state.head or 0, found.n_heads - 1), pinned(found, state))
 
@@ -123,23 +118,19 @@ def pair_counts(pair: Pair, n: int, weight_format: str) -> PairCounts:
 
 
 def kind(name: str) -> str:
-    """What a parameter is there for."""
     return _(KINDS[name])
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first of many names."""
     more = _(", and {n} more").format(n=len(names) - MOST_NAMED)
     return enumeration(names[:MOST_NAMED]) + (more if len(names) > MOST_NAMED else "")
 
 
 def signed(change: float, said: Callable[[float], str]) -> str:
-    """A change with its sign, as long as any other."""
     return ("+" if change > 0 else "−") + said(abs(change)) if change else "0"
 
 
 def times(ratio: float) -> str:
-    """How many times as much."""
     return f"{readable(ratio)}\N{NO-BREAK SPACE}×"
 
 
@@ -178,7 +169,6 @@ def _ratio(row: Row) -> str:
 
 
 def both_described(pair: Pair) -> list[tuple[str, str]]:
-    """What both are called, and what they are, in a line each."""
     return [(name, _model(run)) for name, run in zip(names(pair), pair.both, strict=True)]
 
 
@@ -187,8 +177,7 @@ def _model(run: Run) -> str:
     if config.architecture in (Architecture.ENCODER, Architecture.GPT):  # all blocks are alike
         text = _("{whole}, {n:,} in each block")
         parameters = text.format(whole=parameters, n=n_parameters(config.one_block()))
-    text = _("{kind}, {n_layers} × {d_model}, {heads}, {weights} · {parameters}")
-    return text.format(
+    return _("{kind}, {n_layers} × {d_model}, {heads}, {weights} · {parameters}").format(
         kind=terms.option(str(config.architecture)),
         n_layers=config.n_layers + config.n_decoder_layers,
         d_model=config.d_model,
@@ -199,10 +188,8 @@ def _model(run: Run) -> str:
 
 
 def says_who_is_who(pair: Pair) -> str:
-    """Both in one line each."""
     return "  \n".join(f"**{literal(name)}** — {model}" for name, model in both_described(pair))
 
 
 def caption(pair: Pair) -> str:
-    """What was compared, for the page that is taken along."""
     return " | ".join(f"{name}: {model}" for name, model in both_described(pair))

@@ -63,11 +63,10 @@ def _verdict(facts: PairTimes) -> str:
 
 def says_what_is_timed(n_a: int, n_b: int) -> str:
     """A pass over so many tokens of A and of B."""
-    text = _(
+    return _(
         "One forward pass over your text ({tokens} tokens) without gradients or recording; A "
         "and B alternate, each after a warm-up."
-    )
-    return text.format(tokens=n_b if n_a == n_b else f"{n_a} / {n_b}")
+    ).format(tokens=n_b if n_a == n_b else f"{n_a} / {n_b}")
 
 
 def rows(facts: PairTimes) -> list[Row]:

@@ -177,7 +177,6 @@ def draw_front(found: tuple[Candidate, ...], axes: Axes) -> Picture:
 
 
 def _better(what: str, *, more: bool) -> str:
-    """What stands on an axis, and which of its ends is better."""
     better = DIRECTIONS["more" if more else "less"]
     return _("{what} · {better}").format(what=what, better=_(better))
 

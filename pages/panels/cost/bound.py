@@ -67,7 +67,6 @@ PROMPTS = {
 
 
 def at(run: Run, state: State) -> tuple[Serving]:
-    """What is served, and how."""
     return (serving_choices.serving(run, state),)
 
 
@@ -85,8 +84,7 @@ def says_absent(asked: Serving) -> str | None:
 def says_bound(facts: BoundFacts) -> str:
     """Which bound holds for a step and for a prompt, in numbers."""
     step, prompt = facts.step.pace, facts.prompt
-    text = _("On {devices} at batch size {batch:,}:")
-    head = text.format(
+    head = _("On {devices} at batch size {batch:,}:").format(
         devices=serving_choices.device_title(facts.serving.device, facts.n_devices),
         batch=facts.serving.batch,
     )

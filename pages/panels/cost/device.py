@@ -19,7 +19,6 @@ from pages.words.language import _, sentences
 
 @lru_cache(maxsize=32)
 def device_speed(place: Place, found: tuple[Speed, ...]) -> DeviceSpeed:
-    """What was found so far."""
     return speeds.device_speed(place, found)
 
 
@@ -48,12 +47,11 @@ def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
 
 def says_how(facts: DeviceSpeed) -> str:
     """How it was measured."""
-    text = _(
+    said = _(
         "Each dot shows the second-fastest of up to {repeats} repeats after a warm-up. "
         "Arrays of {size} exceed the caches; smaller ones may not. Other work on this "
         "machine makes it look slower. Dashed lines are the values that form the roofline."
-    )
-    said = text.format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
+    ).format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
     if facts.has_all_sizes:
         return said
     text = _("Matrices larger than {size:,} would take too long in this number format.")

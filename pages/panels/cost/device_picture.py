@@ -79,8 +79,7 @@ def _apart(sizes: Sequence[int]) -> list[int]:
 
 
 def _speed(unit: str) -> dict[str, Any]:
-    title = {"text": unit}
-    return {"title": title, "tickformat": "~s", "rangemode": "tozero"}
+    return {"title": {"text": unit}, "tickformat": "~s", "rangemode": "tozero"}
 
 
 def _line(

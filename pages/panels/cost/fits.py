@@ -218,20 +218,17 @@ def controls(state: State) -> None:
         with left:
             shared.device_count("fits", state.n_training_devices)
     with right if shared.is_training(state) else left:
-        label = _("Usable share of memory")
-        slider_or_type("usable_memory", label, step=0.05)
+        slider_or_type("usable_memory", _("Usable share of memory"), step=0.05)
 
 
 def specifications() -> None:
-    """The sheets, in a line that opens."""
     with details(_("Vendor specifications"), icon=":material/memory:"):
         hardware_table()
 
 
 def says_below(facts: FitFacts) -> str:
     """What is in the bytes, and how they grow."""
-    parts = "" if facts.is_training else says_parts(facts)
-    return sentences(parts, says_growth(facts))
+    return sentences("" if facts.is_training else says_parts(facts), says_growth(facts))
 
 
 def code(run: Run, state: State) -> Code:

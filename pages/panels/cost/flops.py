@@ -59,7 +59,6 @@ def shown_step(config: ModelConfig, state: State) -> Step:
 
 
 def pass_name(kind: str) -> str:
-    """A kind of step."""
     return _(PASSES[kind])
 
 
@@ -243,7 +242,6 @@ def pass_rows(facts: StepFacts) -> pd.DataFrame:
 
 
 def _unbroken(said: str) -> str:
-    """A number and its unit on one line."""
     return said.replace(" ", "\N{NO-BREAK SPACE}")
 
 

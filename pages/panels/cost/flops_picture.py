@@ -38,7 +38,6 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
 
 
 def _growing(facts: CrossoverFacts, _: Translate) -> Iterator[dict[str, Any]]:
-    """What grows with n, and what grows with n²."""
     linear, square = _("products with weights, ~ n"), _("products between tokens, ~ n²")
     yield _line(facts.growth, "weights", linear, palette.FEED_FORWARD, "solid", _)
     yield _line(facts.growth, "pairs", square, palette.ATTENTION, "dash", _)
@@ -67,7 +66,6 @@ def _crossing_marks(facts: CrossoverFacts, _: Translate) -> Iterator[dict[str, A
 
 
 def _free_side(facts: CrossoverFacts) -> str:
-    """Where words beside the crossing have room."""
     least, most = facts.growth["n"].min(), facts.growth["n"].max()
     return "left" if 2 * math.log(facts.at) > math.log(least) + math.log(most) else "right"
 
@@ -146,7 +144,6 @@ def _bar(
 
 
 def _key(way: str, name: str) -> dict[str, Any]:
-    """What a shade means, whatever the colour."""
     return marks.lying(
         [None], [None], name=name, showlegend=True, marker=_marker([palette.RESIDUAL], way)
     )

@@ -218,11 +218,10 @@ def _says_stored(facts: MemoryFacts) -> str:
     stored = facts.setup.stored
     if stored is None:
         return ""
-    text = _(
+    return _(
         "Weights as stored in the file take {size}, on average {bits:.2f} bits each, "
         "including scales and unrounded parts."
-    )
-    return text.format(size=bytes_text(stored.n_bytes), bits=stored.bits_per_weight)
+    ).format(size=bytes_text(stored.n_bytes), bits=stored.bits_per_weight)
 
 
 def _says_use() -> str:

@@ -28,7 +28,6 @@ OUTPUTS, DRAFTED = tuple(2**i for i in range(13)), tuple(range(9))
 
 
 def at(run: Run, state: State) -> tuple[Serving]:
-    """What is served, how, and how much is answered."""
     return (serving_choices.answering(run, state),)
 
 
@@ -170,7 +169,6 @@ def user_rows(facts: UserFacts) -> pd.DataFrame:
 
 
 def _speed(found: OnDevice, batch: int, times: int) -> str:
-    """Of what fits, prompts of new users among it."""
     if found.per_user is None or found.most < batch:
         return "–"
     return rounded(times * found.per_user)
@@ -186,17 +184,14 @@ def controls(state: State) -> None:
     """How long answers are, and whether a draft is checked."""
     length, drafted, accepted, cost = st.columns(4)
     with length:
-        label = _("Answer · tokens")
-        slide("n_output", label, OUTPUTS, label_of="{:,}".format)
+        slide("n_output", _("Answer · tokens"), OUTPUTS, label_of="{:,}".format)
     with drafted:
         slide("n_drafted", _("Draft · tokens per pass"), DRAFTED)
     if state.n_drafted:
         with accepted:
-            label = _("Acceptance of a drafted token")
-            slider("acceptance", label, step=0.05)
+            slider("acceptance", _("Acceptance of a drafted token"), step=0.05)
         with cost:
-            label = _("Cost of a draft pass · share")
-            slider("draft_cost", label, step=0.01)
+            slider("draft_cost", _("Cost of a draft pass · share"), step=0.01)
 
 
 def code(run: Run, state: State) -> Code:

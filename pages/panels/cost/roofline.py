@@ -92,7 +92,6 @@ def roofline_facts(
 
 @lru_cache(maxsize=64)
 def layer_facts(shown: Shown, whole: PassTime) -> LayerFacts:
-    """One layer beside the sum of its operations."""
     return facts_of.layer_facts(roofline_facts(*shown), whole)
 
 
@@ -133,8 +132,7 @@ def says_bounds(facts: RooflineFacts) -> str:
         _(each).format(names=enumeration(map(operation, found))) for each, found in waiting if found
     ]
     begin, listed = text.format(n=tokens.n, batch=tokens.batch), listing(parts)
-    said = _("{said}.").format(said=sentences(begin, listed))
-    return sentences(said, _why(facts))
+    return sentences(_("{said}.").format(said=sentences(begin, listed)), _why(facts))
 
 
 def _why(facts: RooflineFacts) -> str:
@@ -192,11 +190,10 @@ def says_left_out(facts: RooflineFacts) -> str:
         )
         for each in facts.left_out
     )
-    said = _(
+    return _(
         "Too slow or too large to be measured here, so only estimated: {names}. Choose fewer "
         "tokens, a smaller batch or a narrower model."
-    )
-    return said.format(names=listing(listed))
+    ).format(names=listing(listed))
 
 
 def says_layer(facts: LayerFacts) -> str:
@@ -234,24 +231,21 @@ def says_model(facts: ModelFacts) -> str:
 
 def says_how(case: Case) -> str:
     """On what it was measured, and what is left out."""
-    text = _(
+    return _(
         "Measured here ({where}): medians after warm-up (error bars: quartiles) with "
         "random operands (seed {seed}). Successive calls use different weights and cached "
         "keys and values until as many bytes have been read as the model holds, so that "
         "hardware caches behave as in the model. Bytes count each operand read once and "
         "each result written once. Included in the layer but not in its operations: "
         "biases, masks, positional encoding, QK norms, head reshaping."
-    )
-    return text.format(where=shared.where(case.place), seed=case.seed)
+    ).format(where=shared.where(case.place), seed=case.seed)
 
 
 def draw_roofline(facts: RooflineFacts, *, _: Translate) -> Picture:
-    """The roof and the dots below it."""
     return roofline_picture.roofline(facts, names(facts.rows), _=_)
 
 
 def draw_durations(facts: RooflineFacts, *, _: Translate) -> Picture:
-    """A row per operation."""
     return roofline_picture.durations(facts, names(facts.rows), _=_)
 
 
@@ -261,7 +255,6 @@ def draw_intensity(rows: pd.DataFrame, *, _: Translate) -> Picture:
 
 
 def names(rows: pd.DataFrame) -> dict[str, str]:
-    """What each operation is called."""
     return {name: operation(name) for name in rows["operation"]}
 
 

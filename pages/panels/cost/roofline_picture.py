@@ -172,7 +172,6 @@ def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[s
 
 
 def _ridge_line(peak: DevicePeak) -> dict[str, Any]:
-    """From the ridge down to the axis."""
     line = dashed(faint(palette.RESIDUAL, 0.5), dash="dot", width=1)
     return upright(peak.ridge, y1=0.72, layer="below", line=line)
 
@@ -280,7 +279,6 @@ def _together(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _names(labels: list[str], _: Translate) -> str:
-    """A few of them, and how many more."""
     shown = list(dict.fromkeys(labels))
     rest = len(shown) - NAMES_A_LABEL
     return _(", ").join([*shown[:NAMES_A_LABEL], *([f"+ {rest}"] if rest > 0 else [])])

@@ -124,7 +124,6 @@ def _device_name(name: str) -> str:
 
 
 def device_title(name: str, n_devices: int) -> str:
-    """Which devices, and how many."""
     title = _device_name(name)
     return title if n_devices == 1 else f"{n_devices:,} × {title}"
 
@@ -154,7 +153,6 @@ def serving(run: Run, state: State) -> Serving:
 
 
 def writes(asked: Serving) -> bool:
-    """Whether the model is one that writes token by token."""
     return asked.config.architecture is Architecture.GPT
 
 

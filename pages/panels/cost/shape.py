@@ -56,13 +56,11 @@ laws_facts = lru_cache(maxsize=64)(budget_shape.by_law)
 
 @lru_cache(maxsize=64)
 def front_facts(budget: Budget, wish: Wish) -> FrontFacts:
-    """The front of the law that was chosen."""
     return loss_front.loss_front(shape_facts(budget, wish))
 
 
 @lru_cache(maxsize=64)
 def people_facts(budget: Budget, wish: Wish) -> PeopleFacts:
-    """Published models beside what the budget buys."""
     return loss_front.people_beside(shape_facts(budget, wish))
 
 
@@ -143,8 +141,7 @@ def _budget_controls(budget: Budget) -> None:
         with vocab:
             typed("shape_vocab", _("Vocabulary"))
         with served:
-            label = _("Tokens processed after training (0: 10 · D)")
-            typed("served_tokens", label)
+            typed("served_tokens", _("Tokens processed after training (0: 10 · D)"))
 
 
 def _amount_label(kind: BudgetKind) -> str:

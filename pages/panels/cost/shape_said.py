@@ -33,8 +33,7 @@ COUNTED = {
 
 def says_asked(budget: Budget, wish: Wish) -> str:
     """What is set, in one line."""
-    text = _("{flops} on {count:,} × {device}, {law}, texts of {n:,} tokens")
-    return text.format(
+    return _("{flops} on {count:,} × {device}, {law}, texts of {n:,} tokens").format(
         n=wish.n,
         flops=flops(budget.flops),
         count=budget.n_devices,
@@ -68,12 +67,10 @@ def says_shape(facts: ShapeFacts) -> str:
 def _says_loss(facts: ShapeFacts) -> str:
     if facts.loss is None:
         return _("{law} gives no loss for it.").format(law=facts.law.title)
-    text = _("The loss to expect is {loss} nats per token.")
-    return text.format(loss=loss_text(facts.loss))
+    return _("The loss to expect is {loss} nats per token.").format(loss=loss_text(facts.loss))
 
 
 def loss_text(loss: Band | None) -> str:
-    """A loss with its band."""
     return "–" if loss is None else f"{loss.value:.2f} ({loss.least:.2f}–{loss.most:.2f})"
 
 
@@ -98,10 +95,9 @@ def _says_fewest(facts: ShapeFacts) -> str:
             "No number of devices is enough, since each keeps the activations of a whole "
             "text: use shorter texts or activation checkpointing."
         )
-    text = _(
+    return _(
         "At least {count:,} devices are needed to hold the training run, which then takes {time}."
-    )
-    return text.format(count=fewest.budget.n_devices, time=long_duration(fewest.seconds, _=_))
+    ).format(count=fewest.budget.n_devices, time=long_duration(fewest.seconds, _=_))
 
 
 def _says_far(facts: ShapeFacts) -> str:
@@ -201,7 +197,6 @@ def says_people(facts: PeopleFacts) -> str:
 
 
 def kinds_table(found: tuple[ShapeFacts, ...]) -> pd.DataFrame:
-    """The same budget with each attention."""
     rows = {_("what the budget buys"): _names()}
     return pd.DataFrame(rows | {_(KINDS[each.wish.attention]): [*_column(each)] for each in found})
 

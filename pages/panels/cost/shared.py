@@ -41,7 +41,6 @@ from pages.words.language import _, ngettext
 
 
 def shape(state: State) -> Shape:
-    """Length and batch size, shared by all panels."""
     return Shape(state.context_len, state.n_texts)
 
 
@@ -52,7 +51,6 @@ def pass_kind(config: ModelConfig, state: State) -> PassKind:
 
 
 def is_training(state: State) -> bool:
-    """Whether memory is asked for to train, or to use."""
     return state.memory_use == "training"
 
 
@@ -89,7 +87,6 @@ def formats(weights: Iterable[str]) -> tuple[str, ...]:
 
 
 def format_name(weight_format: str) -> str:
-    """What a number format is called."""
     return _("the file's format") if weight_format == AS_IN_FILE else weight_format
 
 
@@ -131,7 +128,6 @@ def device_count(place: str, shown: int) -> None:
 
 
 def chunk_choice(setup: Setup) -> None:
-    """Choose how many tokens of the prompts are read in one pass."""
     label = _("Tokens per prefill pass (chunked prefill)")
     slide_or_type("prefill_chunk", label, CHUNKS, setup.prefill_chunk, label_of=chunk_name)
 
@@ -145,11 +141,10 @@ def says_chunk(chunk: int) -> str:
     """Of which pass the activations are."""
     if not chunk:
         return _("Activations are those of one pass over all prompts.")
-    text = _(
+    return _(
         "Activations are those of one pass: prompts are read in chunks of at most {chunk:,} "
         "tokens, all texts taken together."
-    )
-    return text.format(chunk=chunk)
+    ).format(chunk=chunk)
 
 
 def says_sharing(*, is_training: bool) -> str:
@@ -220,7 +215,6 @@ def device(name: str, here: str) -> str:
 
 
 def place(run: Run, name: str, state: State) -> Place:
-    """Where, and for the how-many-th time."""
     return Place(run.device, run.dtype, state[name])
 
 
@@ -254,11 +248,10 @@ def busy(load: float) -> str:
     """Whether others computed at the same time."""
     if not load > BUSY:
         return ""
-    text = _(
+    return _(
         "The machine was busy: {load:.1f} runnable processes per CPU, so work shared by "
         "several threads waited for the slowest thread."
-    )
-    return text.format(load=load)
+    ).format(load=load)
 
 
 def counted_model(config: ModelConfig) -> str:

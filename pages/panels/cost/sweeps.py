@@ -69,11 +69,10 @@ def says_formula(facts: FormulaFacts) -> str:
     """How the FLOPs grow, which time may follow or not."""
     if facts.exponent is None:
         return _("Only one size is possible here, so there is no growth to see.")
-    text = _(
+    return _(
         "By formula, the FLOPs of one layer grow as {what}^{theory:.2f} over the three largest "
         "sizes. Measure whether time does too."
-    )
-    return text.format(what=_what(facts.what), theory=facts.exponent)
+    ).format(what=_what(facts.what), theory=facts.exponent)
 
 
 def _what(swept: Swept) -> str:
@@ -101,8 +100,7 @@ def says_growth(facts: SweepFacts) -> str:
 
 def says_formats(facts: Formats) -> str:
     """Which number format pays, at the longest text that all that were measured share."""
-    text = _("At n = {n:,}, float32 takes {time}.")
-    said = text.format(n=facts.n, time=duration(facts.seconds))
+    said = _("At n = {n:,}, float32 takes {time}.").format(n=facts.n, time=duration(facts.seconds))
     return sentences(said, *(_compared(name, ratio) for name, ratio in facts.speedups))
 
 
@@ -142,7 +140,6 @@ def _compared(name: str, ratio: float) -> str:
 
 
 def says_skipped(facts: SweepFacts) -> str:
-    """What was refused, with the numbers."""
     said = [_refused(series, each) for series, each in facts.skipped]
     return sentences(_("Not measured."), *said) if said else ""
 

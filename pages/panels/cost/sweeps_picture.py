@@ -117,8 +117,7 @@ def _powers(title: str) -> dict[str, Any]:
 
 def _reach(row: Row, color: str, place: str, _: Translate) -> dict[str, Any]:
     """From the least number to the largest, the spacing between neighbours at most this share."""
-    text = _("{format}: {least} to {largest}, relative spacing up to {step}")
-    said = text.format(
+    said = _("{format}: {least} to {largest}, relative spacing up to {step}").format(
         format=row.format,
         least=readable(row.least),
         largest=readable(row.largest),

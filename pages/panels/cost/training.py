@@ -110,11 +110,10 @@ def _says_again(facts: TrainingFacts) -> str:
     """What is computed twice takes time, too, where that is more than a trifle."""
     if facts.recomputed_share < TRIFLE:
         return ""
-    text = _(
+    return _(
         "This includes the {share} that is computed twice, by fused attention or checkpointing, "
         "which MFU as usually quoted leaves out."
-    )
-    return text.format(share=fine_percent(facts.recomputed_share))
+    ).format(share=fine_percent(facts.recomputed_share))
 
 
 def _says_held(plan: Plan, found: OnDevice) -> str:
@@ -151,7 +150,6 @@ def term(name: str, facts: TrainingFacts) -> str:
 
 
 def draw_cost(facts: TrainingFacts, *, _: Translate) -> Picture:
-    """From the rule to the exact count."""
     labels = [term(name, facts) for name, _measure, _flops in facts.steps]
     return training_picture.waterfall(facts, labels, _=_)
 
@@ -205,8 +203,7 @@ def shown_training(config: ModelConfig, state: State) -> Training:
 
 def says_plan(plan: Plan) -> str:
     """What is set of a plan, in one line."""
-    text = _("{tokens} tokens, {count:,} × {device} at {utilisation:.0%} utilization")
-    return text.format(
+    return _("{tokens} tokens, {count:,} × {device} at {utilisation:.0%} utilization").format(
         tokens=tokens(plan.n_tokens),
         count=plan.n_devices,
         device=HARDWARE[plan.device].title,

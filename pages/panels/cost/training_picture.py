@@ -92,7 +92,6 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
 
 
 def _log_range(least: float, most: float) -> list[float]:
-    """Room for the shortest bar, and for words after the longest."""
     low, high = math.log10(least) - 0.7, math.log10(most)
     return [low, high + 0.45 * (high - low)]
 

@@ -53,7 +53,6 @@ def measure(
 
 @lru_cache(maxsize=64)
 def activation_facts(weights: str, found: Measures, matrix: str) -> ActivationFacts:
-    """What was measured, and the channels of one matrix."""
     return facts_of.activation_facts(starts.calibrated(weights), found, matrix)
 
 
@@ -142,7 +141,6 @@ def channels(facts: ActivationFacts) -> Chart:
 
 
 def _sorted(values: NDArray[Any]) -> NDArray[Any]:
-    """From the largest, in medians."""
     return np.asarray(np.sort(values)[::-1] / max(float(np.median(values)), 1e-12))
 
 

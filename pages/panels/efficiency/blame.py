@@ -52,7 +52,6 @@ def blame_of(weights: str, how: Compression, names: tuple[str, ...]) -> dict[str
 
 @lru_cache(maxsize=32)
 def blame_rows(weights: str, how: Compression) -> pd.DataFrame:
-    """The blame of each matrix."""
     return facts_of.blame_rows(starts.calibrated(weights), how, partial(blame_of, weights, how))
 
 
@@ -131,7 +130,6 @@ def _says_given_back(facts: BlameFacts) -> str:
 
 
 def layer_name(facts: BlameFacts) -> str:
-    """The layer of most blame, with its stack where there are two."""
     stack, layer = facts.layer
     return f"{_(stack)} {from_one(layer)}" if stack else str(from_one(layer))
 

@@ -86,11 +86,10 @@ def _says_texts(facts: CacheFacts) -> str:
     n = len(facts.exact.written)
     if facts.n_same == n:
         return _("All {n} continuations stay the same to the end.").format(n=n)
-    text = _(
+    return _(
         "Continuations that stay unchanged to the end: {same} of {n}. The earliest difference "
         "comes after {k} tokens."
-    )
-    return text.format(n=n, same=facts.n_same, k=facts.earliest)
+    ).format(n=n, same=facts.n_same, k=facts.earliest)
 
 
 def cache_table(facts: CacheFacts) -> pd.DataFrame:
@@ -203,8 +202,7 @@ def _chosen(state: State) -> CacheRounding:
 
 
 def _in_words(how: CacheRounding) -> str:
-    text = _("{axis}, {bits} bits")
-    return text.format(axis=_(AXIS_NAMES[how.axis]), bits=how.n_bits)
+    return _("{axis}, {bits} bits").format(axis=_(AXIS_NAMES[how.axis]), bits=how.n_bits)
 
 
 def _controls() -> None:

@@ -40,8 +40,7 @@ def says_columns(facts: ColumnFacts) -> str:
         "to compensate: **{gptq:percent}**."
     )
     ends = {"nearest": facts.nearest[-1], "gptq": facts.gptq[-1]}
-    said = fill(text, matrix=matrix_name(facts.matrix, _), **ends)
-    return sentences(said, _says_awq(facts))
+    return sentences(fill(text, matrix=matrix_name(facts.matrix, _), **ends), _says_awq(facts))
 
 
 def _says_awq(facts: ColumnFacts) -> str:

@@ -88,7 +88,6 @@ def measure(weights: str, change: Change) -> Changed:
 
 @lru_cache(maxsize=16)
 def facts_of(weights: str) -> DeletionFacts:
-    """All changes of a model."""
     return deletion_facts.deletion_facts(starts.calibrated(weights), partial(measure, weights))
 
 

@@ -148,23 +148,21 @@ def _verdict(facts: DistillationFacts) -> str:
         return _(
             "The teacher helps, but spending the same compute on more updates helps about as much."
         )
-    text = _(
+    return _(
         "The teacher does not help here: to count as help, it must lower the loss for at "
         "least {share} of the seeds."
-    )
-    return text.format(share=percent(SURE))
+    ).format(share=percent(SURE))
 
 
 def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
-    text = _(
+    said = _(
         "Task, recipe and batches are the same as the teacher's, but with fewer updates; "
         "{share} of the loss on answers comes from the teacher, at temperature "
         "{temperature:g}. Bands show the range over the seeds. All losses are measured on the"
         " same held-out data."
-    )
-    said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
+    ).format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
         inside = _(
             "The loss also includes terms for hidden states (weight {hidden:g}) and attention"
@@ -306,7 +304,6 @@ def _trained(weights: str, size: Size, teaching: Teaching) -> tuple[Student, ...
 
 
 def names() -> dict[Way, str]:
-    """What the ways are called."""
     return {way: _(name) for way, name in WAY_NAMES.items()}
 
 

@@ -27,7 +27,6 @@ RECORDED_SHARE = 0.03  # of the weights at 8 bits, beside which blame was record
 
 
 def chosen(run: Run, state: State) -> frozenset[str]:
-    """What the link names, as far as this model has it."""
     named = modules_of(state.exempt)
     return frozenset(named) - {*absent_from(_config(run), named)}
 

@@ -202,12 +202,11 @@ def _says_own(facts: FrontierFacts) -> str:
     """Which of them the reader made, and that their times are no others' where they are not."""
     if not facts.own:
         return ""
-    text = ngettext(
+    said = ngettext(
         "A ring marks the {n} variant that you made in this session.",
         "Rings mark the {n} variants that you made in this session.",
         len(facts.own),
-    )
-    said = text.format(n=len(facts.own))
+    ).format(n=len(facts.own))
     if not (facts.apart and facts.is_of_time):
         return said
     return sentences(said, _("Those timed separately are drawn in gray."))

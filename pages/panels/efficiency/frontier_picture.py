@@ -99,7 +99,6 @@ def _dots(
 
 
 def variant_name(variant: Variant, _: Translate) -> str:
-    """The recipe in standard terms, as a link has it."""
     return variant.name or _("original")
 
 

@@ -45,7 +45,6 @@ CODE = (packed.PackedProduct, packed.run_packed, int8_times.measure_product)
 
 @lru_cache(maxsize=32)
 def int8_facts(found: tuple[ProductTimes, ...], passes: tuple[PassTimes, ...] = ()) -> Int8Facts:
-    """What was measured so far."""
     return Int8Facts(found, passes)
 
 
@@ -238,7 +237,6 @@ def is_int8_faster(run: Run, state: State) -> None:
 
 
 def _passes(weights: str, attempt: int) -> tuple[PassTimes, ...]:
-    """The whole model, as far as it was timed."""
     series = Int8Passes(origin=teacher_of(weights), attempt=attempt)
     return tuple(in_series(series, key="int8_passes", asked_by="measure_int8").found)
 

@@ -34,7 +34,6 @@ def row(title: str) -> Iterator[None]:
 
 
 def n_updates(field: str, state: State) -> int:
-    """How long it is trained, as the reader chooses."""
     choose(field, _("Updates"), UPDATES, label_of=str)
     return int(state[field])
 

@@ -27,11 +27,10 @@ def answer_facts(weights: str) -> AnswerFacts:
 
 def says_answers(facts: AnswerFacts) -> str:
     """How many answers are lost, and how many are gained: the score is but their difference."""
-    text = _(
+    said = _(
         "Question by question: of {n} held-out questions, the original gets {before} exactly "
         "right and this model {now}."
-    )
-    said = text.format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
+    ).format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
     if not facts.n_lost:
         return sentences(said, _("**No answer is lost.**"))
     lost = ngettext("**{n} answer is lost**", "**{n} answers are lost**", facts.n_lost)

@@ -35,7 +35,6 @@ def names(weights: str) -> tuple[str, ...]:
 
 
 def _keep(weights: str, name: str, found: Variant | None) -> None:
-    """The one that was made longest ago makes room."""
     others = {key: each for key, each in _made().items() if key != (weights, name)}
     newest = [*others.items(), ((weights, name), found)][-MOST:]
     MADE.keep(dict(newest))

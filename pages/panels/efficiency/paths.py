@@ -35,14 +35,12 @@ def question(run: Run, measured: str) -> PathQuestion:
 
 @lru_cache(maxsize=1024)
 def part(run: Run, measured: str, i: int) -> tuple[float, ...]:
-    """One part of the answer."""
     with cached.turn(run.device):
         return question(run, measured).part(i)
 
 
 @lru_cache(maxsize=32)
 def path_facts(run: Run, measured: str) -> PathFacts:
-    """The whole answer."""
     asked = question(run, measured)
     return asked.facts([part(run, measured, i) for i in range(asked.n_parts)])
 

@@ -160,11 +160,10 @@ def _expected_time(weights: str, removed: Removed) -> str:
 
 def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
-    text = _(
+    said = _(
         "Task, batches and seed are the model's own; the learning rate is {rate:.0%} of the "
         "original."
-    )
-    said = text.format(rate=retraining.RATE)
+    ).format(rate=retraining.RATE)
     gradually = _(
         "Parts are removed gradually, one step every {n} updates during the first half of the"
         " retraining."
@@ -198,7 +197,6 @@ def _size(facts: RetrainingFacts) -> str:
 
 
 def _trained(weights: str, removed: Removed) -> tuple[Repaired, ...]:
-    """As far as they have come."""
     series = Retraining(origin=teacher_of(weights), removed=removed, budget=memory_budget("cpu"))
     return tuple(in_series(series, key="retraining_steps", asked_by="measure_retraining").found)
 

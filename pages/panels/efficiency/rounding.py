@@ -50,14 +50,12 @@ CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding
 
 @lru_cache(maxsize=32)
 def rounding_facts(weights: str, how: Compression, matrix: str) -> RoundingFacts:
-    """All matrices of the original, rounded."""
     rows_of = partial(rounded_rows, weights, how)
     return facts_of.rounding_facts(starts.calibrated(weights), how, matrix, rows_of)
 
 
 @lru_cache(maxsize=2048)
 def rounded_rows(weights: str, how: Compression, names: tuple[str, ...]) -> Rows:
-    """The matrices of a layer, rounded."""
     return facts_of.rounded_rows(starts.calibrated(weights), how, names)
 
 
@@ -165,13 +163,11 @@ def _rounded(weights: str, how: Compression) -> bool:
 def rounding_control(place: str = "") -> None:
     """How a number finds its point; `place`: which of several such lists it is."""
     names = ROUNDING_NAMES
-    label = _("Rounding")
-    pick("rounding", label, Rounding, label_of=lambda name: _(names[name]), place=place)
+    pick("rounding", _("Rounding"), Rounding, label_of=lambda name: _(names[name]), place=place)
 
 
 @chooses("n_bits", "symmetric_grid", "granularity", "group_size", "range_rule")
 def grid_controls(_run: Run, state: State) -> None:
-    """Bits and grids, for all panels that round weights."""
     said = in_words(Compression(quantization=_grid(state)))
     phone.folded(said, partial(_grid_controls, state), key="grid_fold")
 

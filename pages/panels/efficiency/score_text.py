@@ -148,8 +148,7 @@ def _read_uploaded() -> None:
     if file is None:
         return
     try:
-        text = decoded_text(file.getvalue())
-        OWN.keep(text)
+        OWN.keep(decoded_text(file.getvalue()))
         FAULTS.keep(())
     except ConfigError as error:
         FAULTS.keep(error.faults)

@@ -55,7 +55,6 @@ def trained_models(key: str, is_offered: Callable[[str], object] = bool) -> None
 
 
 def open_preset(preset: str) -> None:
-    """Make this trained model the one of all pages."""
     take({"preset": preset, "weights": "trained"})
 
 
@@ -79,8 +78,7 @@ def said_kept(share: float, score_name: str, is_share: bool) -> str:
     if not is_share:
         text = _("its held-out loss within {share} of the original's")
         return text.format(share=percent(1 - share))
-    text = _("{share} of its score ({score})")
-    return text.format(share=percent(share), score=_(score_name))
+    return _("{share} of its score ({score})").format(share=percent(share), score=_(score_name))
 
 
 def quality_axis(

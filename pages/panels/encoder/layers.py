@@ -18,7 +18,6 @@ from pages.words.language import _, fill, sentences
 
 
 def layer_facts(run: Run) -> FlowFacts:
-    """The stream after each layer, with what it is called."""
     return FlowFacts(run, layers.flow(run))
 
 

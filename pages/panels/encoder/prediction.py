@@ -30,7 +30,6 @@ def prediction_facts(run: Run, token: int, hidden: str = "") -> PredictionFacts:
 
 
 def hidden_word(run: Run, token: int) -> str:
-    """What stands in the text where the model reads [MASK]."""
     is_hidden = run.input.labels[token] == MASK
     return tokens.reading().pieces[token].label if is_hidden else ""
 
@@ -86,7 +85,6 @@ def candidates(facts: PredictionFacts) -> Chart:
 
 
 def at_pinned(run: Run, state: State) -> tuple[Run, int, str]:
-    """The pinned token, and the word that is hidden there."""
     token = labelled.pinned_token(run, state)
     return run, token, hidden_word(run, token)
 

@@ -24,17 +24,14 @@ unit_facts = shared.kept(units.unit_facts)
 
 @lru_cache(maxsize=256)
 def units_of_layer(run: Run, layer: int) -> LayerUnits:
-    """Dead, saturated and active shares of one layer."""
     return units.units_of_layer(shared.see_once(run, layer))
 
 
 def steps(run: Run) -> list[partial[LayerUnits]]:
-    """The work, a layer after the other."""
     return [partial(units_of_layer, run, layer) for layer in range(run.config.n_layers)]
 
 
 def layers_facts(run: Run, selected: int, n_layers: int) -> LayersFacts:
-    """Those of the first layers."""
     layers = range(min(n_layers, run.config.n_layers))
     return LayersFacts(tuple(units_of_layer(run, layer) for layer in layers), selected)
 

@@ -23,12 +23,10 @@ ROW, PALE = 62, faint(palette.FEED_FORWARD, 0.45)
 
 @lru_cache(maxsize=16)
 def layout_facts(config: ModelConfig) -> LayoutFacts:
-    """What the experts add."""
     return routing.layout_facts(config)
 
 
 def says_no_layer(config: ModelConfig) -> str | None:
-    """For a model of attention alone."""
     return shared.no_wide_layer() if config.attention_only else None
 
 

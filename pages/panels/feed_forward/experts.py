@@ -170,7 +170,6 @@ def load(facts: RoutingFacts) -> Chart:
 
 
 def _level(x: float, color: str, name: str, dash: str) -> Series:
-    """An upright line that has its name in the legend."""
     look, ends = Look(name, color, width=2, dash=dash), {"x": [x, x], ROW: [-0.5, 1000]}
     return line("x", look, rows=ends, hover="{name}", click=())
 

@@ -31,7 +31,6 @@ DROPPED = "x-thin"
 
 
 def color_of(expert: int) -> str:
-    """The colour of an expert, the same in every picture."""
     return COLORS[expert % len(COLORS)]
 
 
@@ -106,7 +105,6 @@ def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
 
 
 def _numbers(n_experts: int, n_tokens: int) -> np.ndarray:
-    """The number of the expert under each cell."""
     numbers = np.array([from_one(expert) for expert in range(n_experts)], dtype=np.uint16)
     return np.repeat(numbers[:, None], n_tokens, axis=1)
 

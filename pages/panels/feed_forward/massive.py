@@ -47,7 +47,6 @@ class Without(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each of them expects after the text."""
         return tuple(tokens.label(self.run, each.token_id) for each in self.found)
 
 
@@ -61,7 +60,6 @@ class Unit(NamedTuple):
 
 @lru_cache(maxsize=32)
 def massive_facts(run: Run) -> MassiveFacts:
-    """The largest values of a run."""
     return measures.massive_facts(run, cached.recording(run), found_in(run))
 
 
@@ -89,12 +87,10 @@ def in_state(run: Run, state: str) -> Rerun:
 
 
 def states(run: Run) -> list[partial[Rerun]]:
-    """The work, a state after the other."""
     return [partial(in_state, run, each) for each in STATES if measures.can_rerun(run)]
 
 
 def without(run: Run, n_states: int) -> Without:
-    """The first of the states."""
     return Without(run, tuple(in_state(run, each) for each in STATES[:n_states]))
 
 
@@ -183,7 +179,6 @@ def says_without(found: Without) -> str | None:
 
 
 def says_left_out(facts: MassiveFacts) -> str | None:
-    """How many tokens are shown of a long text."""
     text = _("The {n} tokens with the largest values are shown.")
     return text.format(n=MOST_TOKENS) if facts.leaves_out(MOST_TOKENS) else None
 

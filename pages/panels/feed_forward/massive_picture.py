@@ -27,8 +27,7 @@ def largest_values(facts: MassiveFacts, *, _: Translate) -> Picture:
     n_layers, room = len(facts.values), label_room(labels)
     row = TALL if n_layers <= FEW_ROWS else ROW if n_layers <= MOST_ROWS else FLAT
     at, place = facts.largest, shown.index(facts.largest.token)
-    text = _("the largest is {value} at {token} after layer {layer}, in channel {channel}")
-    said = text.format(
+    said = _("the largest is {value} at {token} after layer {layer}, in channel {channel}").format(
         value=readable(at.value),
         token=labels[place],
         layer=from_one(at.layer),

@@ -32,7 +32,6 @@ def layer_and_token(run: Run, state: State) -> tuple[Run, int, int] | None:
 
 
 def says_too_short(run: Run) -> str | None:
-    """For a text of one token."""
     is_alone = run.input.shape[1] == 1
     return _("A single token cannot be reordered. Type a longer text.") if is_alone else None
 

@@ -55,7 +55,6 @@ def selection(run: Run, state: State) -> Selection:
 
 
 def n_units(config: ModelConfig, layer: int) -> int:
-    """Units of the feed-forward layer, or of each of its experts."""
     return config.d_expert if config.has_experts(layer) else config.d_ff
 
 
@@ -74,7 +73,6 @@ def strongest_unit(run: Run, layer: int, expert: int, token: int) -> int:
 
 @lru_cache(maxsize=3)
 def see(run: Run, layer: int) -> SeenLayer:
-    """One layer, and what happened inside its feed-forward part."""
     return see_once(run, layer)
 
 
@@ -167,16 +165,14 @@ def where(place: Place) -> str:
     shown = {"layer": from_one(place.layer), "weights": weights(place.seed)}
     if place.expert is None:
         return _("Layer {layer}, {weights}").format(**shown)
-    text = ngettext(
+    return ngettext(
         "Layer {layer}, expert {expert} ({n} token routed to it), {weights}",
         "Layer {layer}, expert {expert} ({n} tokens routed to it), {weights}",
         place.n_tokens,
-    )
-    return text.format(expert=from_one(place.expert), n=place.n_tokens, **shown)
+    ).format(expert=from_one(place.expert), n=place.n_tokens, **shown)
 
 
 def weights(seed: int | None) -> str:
-    """Trained, or random and from which seed."""
     return _("trained weights") if seed is None else _("random weights, seed {n}").format(n=seed)
 
 

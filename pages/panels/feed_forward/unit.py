@@ -125,7 +125,6 @@ def exciting(facts: UnitTokens) -> Chart:
 
 
 def _colors(facts: UnitTokens) -> list[str]:
-    """The pinned token has its own."""
     is_pinned = facts.strongest["number"] == facts.pinned
     return [palette.PINNED if each else palette.FEED_FORWARD for each in is_pinned]
 

@@ -23,7 +23,6 @@ FAR = 10  # times: more than that, and the axis is logarithmic
 
 
 def affordable_ratios(run: Run) -> tuple[int, ...]:
-    """The ratios whose layer fits into the memory of this server."""
     return _affordable(run.config, run.dtype, memory_budget(run.device))
 
 
@@ -33,7 +32,6 @@ def _affordable(config: ModelConfig, dtype: str, budget: int) -> tuple[int, ...]
 
 
 def bytes_of_widest(run: Run) -> int:
-    """What the layer takes at the largest of them."""
     widest = ratios.at_ratio(run.config, max(affordable_ratios(run), default=1))
     return ratios.bytes_to_build(widest, devices.DTYPES[run.dtype]) if affordable_ratios(run) else 0
 
@@ -48,14 +46,11 @@ def at_ratio(run: Run, layer: int, ratio: int) -> Width:
 
 @lru_cache(maxsize=64)
 def width_facts(run: Run, layer: int, n_ratios: int) -> WidthFacts:
-    """The first of the affordable ratios."""
-    wanted = affordable_ratios(run)[:n_ratios]
-    widths = tuple(at_ratio(run, layer, ratio) for ratio in wanted)
+    widths = tuple(at_ratio(run, layer, ratio) for ratio in affordable_ratios(run)[:n_ratios])
     return ratios.width_facts(shared.see(run, layer), widths)
 
 
 def steps(run: Run, layer: int) -> list[partial[Width]]:
-    """The work, a ratio after the other."""
     return [partial(at_ratio, run, layer, ratio) for ratio in affordable_ratios(run)]
 
 

@@ -37,7 +37,6 @@ def draft_of(run: Run) -> tuple[int, ...]:
 
 
 def with_draft(run: Run, draft: tuple[int, ...]) -> Run:
-    """The run whose pass reads the text and the draft."""
     return reduce(growing.longer, draft, run)
 
 

@@ -55,7 +55,6 @@ def _drawn_with() -> dict[str, str]:
 
 
 def as_html(sent: bytes) -> str:
-    """The picture inside a file, alive."""
     drawn = _drawn_with()
     return component_as_html(drawn["html"], drawn["css"], drawn["js"], sent)
 

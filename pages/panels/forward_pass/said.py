@@ -255,11 +255,10 @@ def says_guess(run: Run, layer: int, guess: str, share: str, token: str) -> str:
 
 def says_logits(after: str, first: str, logit: str, vocab_size: int) -> str:
     """How the last stream is compared with the vocabulary."""
-    text = _(
+    return _(
         "The last row, that of “{token}”, is compared with all {n} tokens of the vocabulary: "
         "“{first}” gets the highest score (logit), {logit}."
-    )
-    return text.format(token=after, first=first, logit=logit, n=f"{vocab_size:,}")
+    ).format(token=after, first=first, logit=logit, n=f"{vocab_size:,}")
 
 
 def says_probabilities(first: str, second: str, shares: tuple[str, str], is_random: bool) -> str:
@@ -272,6 +271,5 @@ def says_probabilities(first: str, second: str, shares: tuple[str, str], is_rand
 
 
 def says_next(first: str) -> str:
-    """The last move."""
     text = _("“{first}” joins the sentence, and the next pass reads one more token.")
     return text.format(first=first)

@@ -79,7 +79,6 @@ def says_back(told: Telling) -> str:
 
 
 def says_size(told: Telling) -> str:
-    """How large the gradient is."""
     return _(SIZE).format(token=told.token, size=readable(told.facts.size))
 
 
@@ -99,7 +98,6 @@ def says_loss(facts: LossFacts, after: str, target: str) -> str:
 
 
 def says_loss_exactly(facts: LossFacts) -> str:
-    """The number that is to fall."""
     text = _("The loss is the mean of −log of this share over {n} words: {loss} nats.")
     return text.format(n=facts.n_asked, loss=readable(facts.loss))
 

@@ -49,7 +49,6 @@ class Asked(NamedTuple):
 
 
 def scene_of(asked: Asked) -> Scene:
-    """One pass with what is drawn of it, or its way back."""
     return _scenes().get(asked)
 
 
@@ -62,7 +61,6 @@ def back_of(asked: Asked) -> Backward:
 
 @once
 def _scenes() -> Shelf[Asked, Scene]:
-    """Those of all readers."""
     return weighed(_drawn, lambda found: found.n_bytes + found.seen.kept_bytes, 8, MOST_SCENES)
 
 
@@ -102,7 +100,6 @@ def ends_of(run: Run, token: int, n_rejected: int = 0) -> NextFacts | None:
 
 @lru_cache(maxsize=8)
 def depth_of(run: Run, position: int) -> Depth:
-    """What the model would say after each layer."""
     return depth(cast(Encoder, cached.model(run)), cached.recording(run), position)
 
 
@@ -112,5 +109,4 @@ def moved_by(run: Run, position: int) -> list[float]:
 
 
 def keys_of(move: Move) -> str:
-    """Whose keys the queries of this move meet."""
     return "encoder" if move.stage.startswith("cross_") else move.stack

@@ -176,12 +176,11 @@ def says_sinks(run: Run) -> str:
     """Which lines are pale, and why; empty where none are."""
     if not (found := sinks_of(run)):
         return ""
-    text = _(
+    return _(
         "Most of the attention goes to {tokens}, whatever the text says; lines from these "
         "tokens are drawn pale, and the widths of the other lines are relative to the "
         "strongest of those."
-    )
-    return text.format(tokens=sinks.names(run, found))
+    ).format(tokens=sinks.names(run, found))
 
 
 def _alone(asked: Asked, head: int, pair: str) -> bytes:
@@ -199,7 +198,6 @@ def _numbers(asked: Asked) -> Packed:
 
 
 def _may_grow(run: Run) -> bool:
-    """Whether the next word can join what is read."""
     is_gpt = run.config.architecture is Architecture.GPT
     return is_gpt and len(run.input.token_ids) < tokens.most_tokens()
 

@@ -71,12 +71,11 @@ def says_drafts(facts: DraftFacts) -> str:
 
 def says_how(facts: DraftFacts) -> str:
     """What was done to measure it, and what it says nothing of."""
-    text = _(
+    return _(
         "About {n} tokens are decoded greedily after your text. Each pass reads the text and "
         "the draft together and keeps the tokens that the model itself would have chosen. "
         "Passes are counted rather than seconds, since no KV cache is used."
-    )
-    return text.format(n=room(facts.run))
+    ).format(n=room(facts.run))
 
 
 def text_chips(facts: DraftFacts) -> list[Chip]:

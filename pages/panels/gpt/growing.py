@@ -56,7 +56,6 @@ class Writer:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the text has come to its end."""
         return self.generation.is_ended
 
     def _begin(self) -> None:
@@ -100,7 +99,6 @@ class Text(NamedTuple):
 
     @property
     def writer(self) -> Writer:
-        """The one who writes it."""
         return writer_of(self.run, self.sampling, self.seed)
 
 
@@ -122,8 +120,7 @@ def new_tokens(
     """What was written, and one token of it; `is_apart`: the sinks of the text are."""
     found = tuple(writer_of(run, sampling, seed).tokens[:n_tokens])
     apart = sinks.set_apart(run, is_apart)
-    label = partial(tokens.label, run)
-    return NewTokens(run, found, opened, label, apart, stop(run))
+    return NewTokens(run, found, opened, partial(tokens.label, run), apart, stop(run))
 
 
 def generation(
@@ -196,7 +193,6 @@ def lasting(run: Run) -> tuple[Intervention, ...]:
 
 
 def window_size(run: Run) -> int | None:
-    """How far back a token sees, where the mask says so."""
     is_window = run.mask.mask_kind is MaskKind.SLIDING_WINDOW
     return run.mask.window_size if is_window else None
 

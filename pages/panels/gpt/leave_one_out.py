@@ -42,7 +42,6 @@ def without_each(run: Run, places: tuple[int, ...], position: int) -> tuple[With
 
 
 def batches(run: Run, position: int) -> list[partial[tuple[Without, ...]]]:
-    """The work, some places at a time."""
     in_turn = leave_one_out.in_turn(run, position)
     return [partial(without_each, run, batch, position) for batch in in_turn]
 

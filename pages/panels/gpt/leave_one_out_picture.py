@@ -48,7 +48,6 @@ def few(answer: Answer, *, _: Translate) -> Picture:
 
 
 def colors(bits: Iterable[float]) -> list[str]:
-    """Tell what helps a prediction from what counts against it."""
     return [palette.ATTENTION if each >= 0 else palette.FEED_FORWARD for each in bits]
 
 

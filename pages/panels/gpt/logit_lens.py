@@ -36,7 +36,6 @@ def lens_of(run: Run, positions: Window) -> Lens:
 
 
 def lens_facts(run: Run, position: int, is_narrow: bool = False) -> LensFacts:
-    """The lens around the position that is looked at."""
     found = lens_of(run, LensFacts.drawn_of(run, position))
     return LensFacts(run, found, position, partial(tokens.label, run), is_narrow)
 
@@ -114,7 +113,6 @@ def ranks(facts: LensFacts) -> Chart:
 
 
 def whole_lens(run: Run) -> pd.DataFrame:
-    """The lens of the whole text."""
     n = run.input.shape[1]
     return lens.lens_table(run, lens_of(run, Window(0, n, n)), partial(tokens.label, run))
 

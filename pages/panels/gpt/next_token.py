@@ -26,7 +26,6 @@ from pages.words.language import _, fill, sentences
 
 @lru_cache(maxsize=8)
 def next_facts(run: Run, position: int, sampling: SamplingConfig) -> NextFacts:
-    """The whole vocabulary after a position."""
     found = next_token.vocabulary(cached.recording(run).output[0, position], sampling)
     return NextFacts(run, position, sampling, found, partial(tokens.label, run))
 
@@ -64,7 +63,6 @@ def says_next(facts: NextFacts) -> str:
 
 
 def of_the_pinned(run: Run, state: State) -> tuple[Run, int, SamplingConfig]:
-    """What may come after the pinned token, as it is sampled."""
     return *shared.pinned(run, state), shared.current_sampling(state)
 
 

@@ -69,7 +69,6 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
 
 
 def few_names(facts: NextFacts) -> tuple[str, ...]:
-    """What the tokens of that picture are called."""
     return read_apart(facts.likeliest["label"][:N_FEW].tolist())
 
 
@@ -80,7 +79,6 @@ def _share(share: float, digits: int) -> str:
 
 
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
-    """Hatched where top-k or top-p drop the token."""
     text = [_("excluded")] * len(rows) if pattern else None
     look = {"color": palette.BEFORE, "pattern": {"shape": pattern, "size": 5}}
     return {**_bar(rows, "model_probability", _), "name": name, "marker": look, "text": text}

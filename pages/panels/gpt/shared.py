@@ -12,7 +12,6 @@ TOP_K = (0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 200, 500)
 
 
 def pinned(run: Run, state: State) -> tuple[Run, int]:
-    """The run, and the token that is outlined everywhere."""
     return run, labelled.pinned_token(run, state)
 
 
@@ -31,12 +30,10 @@ def temperature(place: str = "") -> None:
 
 
 def top_k(place: str = "") -> None:
-    """How many tokens can be drawn."""
     slide("top_k", _("top_k · 0 keeps all"), TOP_K, place=place)
 
 
 def top_p(place: str = "") -> None:
-    """What they have of the probability."""
     slider("top_p", _("top_p · 1 keeps all"), step=0.01, place=place)
 
 

@@ -29,7 +29,6 @@ NAMES = 24  # tokens that the picture names
 
 @lru_cache(maxsize=32)
 def surprise_facts(run: Run, pinned: int) -> SurpriseFacts:
-    """How surprised the model was by each token."""
     return predictions.surprise_facts(run, cached.recording(run).output[0], pinned)
 
 
@@ -71,12 +70,10 @@ def says_loss(facts: SurpriseFacts) -> str:
 
 
 def is_long(facts: SurpriseFacts) -> bool:
-    """Whether there are more tokens than the picture names."""
     return len(facts.tokens) > NAMES
 
 
 def says_order(facts: SurpriseFacts) -> str | None:
-    """How the table of a long text is sorted."""
     return _("The table begins with the most surprising tokens.") if is_long(facts) else None
 
 

@@ -196,8 +196,7 @@ def _so_far(facts: AnswerFacts) -> str:
     n_all = len(heads_of(facts.run.config))
     if facts.n_measured == n_all:
         return ""
-    text = _("Parts tried so far: {n} of {all}.")
-    return text.format(n=facts.n_measured, all=n_all)
+    return _("Parts tried so far: {n} of {all}.").format(n=facts.n_measured, all=n_all)
 
 
 def _for_a(facts: AnswerFacts) -> str:

@@ -56,11 +56,10 @@ def says_mask(run: Run) -> str:
         )
     if is_as_masked(run):
         return ""
-    text = _(
+    return _(
         "The mask is set to {mask}, but generation is autoregressive: later tokens do not "
         "exist yet, so a causal mask applies."
-    )
-    return text.format(mask=terms.option(run.mask.mask_kind))
+    ).format(mask=terms.option(run.mask.mask_kind))
 
 
 def says_token(facts: NewTokens) -> str:
@@ -174,7 +173,6 @@ def put_to_it(run: Run, state: State) -> None:
 
 
 def _put(way: str, n_tokens: int) -> None:
-    """Have the text continued, or a question answered to its end."""
     link.change("prompt", way)
     link.change("n_new_tokens", n_tokens)
 
@@ -227,17 +225,14 @@ def _whose(names: tuple[str, ...]) -> str:
 
 
 def press(button: str) -> str:
-    """What to do where nothing is written yet."""
     return _("There is no new token yet. Press “{button}”.").format(button=button)
 
 
 def several_tokens() -> str:
-    """What the button that lets the text grow is called."""
     return _("Generate {n} tokens").format(n=AT_A_PRESS)
 
 
 def more_tokens(key: str, state: State, *, is_ended: bool = False) -> None:
-    """The button that lets the text grow."""
     icon = ":material/play_arrow:"
     _to(key, several_tokens(), icon, AT_A_PRESS, "primary", state, is_ended=is_ended)
 
@@ -258,7 +253,6 @@ def _to(
 
 
 def _stop(writer: Writer) -> None:
-    """The text stays as long as it has become."""
     link.change("n_new_tokens", min(link.value("n_new_tokens"), len(writer.tokens)))
 
 
@@ -320,7 +314,6 @@ def _says_end(n_read: int) -> str:
 
 
 def _answer(facts: NewTokens) -> str:
-    """What was written, as it is read."""
     reader = tokens.tokenizer_of(facts.run.input.vocabulary)
     return tokens.text_of(reader, [token.token_id for token in facts.found]).strip()
 
@@ -381,7 +374,6 @@ def new_token_choice(labels: tuple[str, ...], state: State) -> None:
 
 
 def open_token(customdata: list[Any]) -> None:
-    """A bar was clicked."""
     link.change("new_token", from_one(customdata[0]))
 
 

@@ -116,13 +116,11 @@ def _layer_ticks(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str,
 
 
 def _head_names(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str, Any]:
-    """Every row has its name under the cursor."""
     names = [head_called(layer, head, _) for layer in layers for head in range(n_heads)]
     rows = {"tickvals": list(range(len(names))), "ticktext": names, "showticklabels": False}
     return {**rows, "ticks": "", "showgrid": False, "zeroline": False}
 
 
 def _between(y: float, width: int) -> dict[str, Any]:
-    """A line between two layers."""
     line = {"color": palette.BEFORE, "width": 1}
     return {"type": "line", "x0": -0.5, "x1": width - 0.5, "y0": y, "y1": y, "line": line}

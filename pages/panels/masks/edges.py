@@ -89,7 +89,6 @@ def says_cross(facts: Cross, seed: int) -> str:
 
 
 def says_this_cross(run: Run, n_tokens: int, n_padding: int) -> str:
-    """The same of the sequence that is set."""
     return says_cross(cross(run, n_tokens, n_padding), run.seed)
 
 
@@ -114,19 +113,16 @@ def draw_blind(facts: BlindFacts) -> Picture:
 
 
 def draw_cross_mask(run: Run, n_tokens: int, n_padding: int) -> Picture:
-    """Which keys of the other sequence may be read."""
     found = cross(run, n_tokens, n_padding)
     return steps_picture.mask_map(found.open, run.input.labels, _keys(found), _=_)
 
 
 def draw_cross_scores(run: Run, n_tokens: int, n_padding: int) -> Picture:
-    """Scores over all keys, padding included."""
     found = cross(run, n_tokens, n_padding)
     return steps_picture.score_map(found.scores, run.input.labels, _keys(found), _=_)
 
 
 def draw_cross_pattern(run: Run, n_tokens: int, n_padding: int) -> Picture:
-    """The pattern over the tokens that are left."""
     found, queries = cross(run, n_tokens, n_padding), run.input.labels
     return steps_picture.pattern_map(found.pattern, found.open, queries, _keys(found), _=_)
 
@@ -147,7 +143,6 @@ def sizes(_run: Run, n_tokens: int, n_padding: int) -> None:
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """How long the other sequence is, and how much padding it has."""
     return run, state.cross_len, state.cross_padding
 
 

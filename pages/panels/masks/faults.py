@@ -66,7 +66,6 @@ def lead(run: Run) -> Lead:
 
 
 def name(fault: str) -> str:
-    """What a planted fault is called."""
     return _(NAMES[MaskFault(fault)])
 
 
@@ -91,13 +90,12 @@ def says_lead(found: Lead, dtype: str) -> str:
             "In layer 1, no forbidden score exceeds the highest allowed one of the same "
             "query, so −10,000 is enough there at any scale."
         )
-    text = _(
+    return _(
         "In layer 1, forbidden scores exceed the highest allowed score of the same query "
         "by at most {lead:.2f}. In {dtype}, −10,000 is enough up to a difference of about "
         "{bearable:,.0f}: for a leak, scores would have to be {scale:,.0f} times as "
         "large."
-    )
-    return text.format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)
+    ).format(lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=dtype)
 
 
 def says_weights(facts: StepFacts) -> str:
@@ -105,11 +103,10 @@ def says_weights(facts: StepFacts) -> str:
     if not facts.is_finite:
         return _("Some weights are NaN.")
     least, most = facts.row_sums
-    text = _(
+    return _(
         "Row sums range from {least:.3f} to {most:.3f}; {share:.1%} of the total weight lies "
         "on forbidden cells."
-    )
-    return text.format(least=least, most=most, share=facts.forbidden_share)
+    ).format(least=least, most=most, share=facts.forbidden_share)
 
 
 def draw_planted(

@@ -152,7 +152,6 @@ def says_how(facts: LeakFacts) -> str:
 
 
 def draw_moved(done: Plan, token: int) -> Picture:
-    """How far each output moves when one token changes."""
     return leaks_picture.moved(leak_facts(done), pinned=token, _=_)
 
 
@@ -222,8 +221,7 @@ def _verdicts(run: Run, clean: Plan, shown: Plan, state: State) -> None:
             _verdict(facts, _("This model as configured"), "verdict")
         with right:
             _verdict_of_fault(shown)
-    path = says_path(run, state.attention_path, fault)
-    note(sentences(says_reach(facts), path))
+    note(sentences(says_reach(facts), says_path(run, state.attention_path, fault)))
 
 
 def _verdict_of_fault(shown: Plan) -> None:

@@ -18,7 +18,6 @@ from pages.words.language import _
 
 
 def is_paintable(run: Run) -> bool:
-    """A link has room for so many cells."""
     return len(run.input.labels) <= MOST_PAINTED
 
 

@@ -56,14 +56,12 @@ def _seconds(spec: TrainingSpec) -> float:
 
 
 def finished(specs: Pair) -> tuple[Learned, ...] | None:
-    """The recorded trainings, where both of them ship."""
     masked, peeking = map(recorded, specs)
     return (masked, peeking) if masked and peeking else None
 
 
 @lru_cache(maxsize=32)
 def peeking_facts(both: tuple[Learned, ...], vocab_size: int) -> Peeking:
-    """What one says about the other."""
     masked, peeking = both
     return training.compared(masked, peeking, vocab_size)
 
@@ -146,7 +144,6 @@ def what_if_it_could_peek(run: Run, state: State) -> None:
 
 
 def shorten(text: str, most: int) -> str:
-    """The beginning of a text."""
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 

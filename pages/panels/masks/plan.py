@@ -113,17 +113,14 @@ def runs_fused(run: Run) -> bool:
 
 
 def planted_fault(state: State) -> MaskFault:
-    """The fault that the reader has planted, or none."""
     return MaskFault(state.planted_fault)
 
 
 def score_scale(state: State) -> int:
-    """Only where −10,000 is planted do larger scores matter."""
     return state.score_scale if planted_fault(state) is MaskFault.ADDITIVE else 1
 
 
 def steps_key(fault: MaskFault) -> str:
-    """Under which name its steps are counted."""
     return "leak" if fault is MaskFault.NONE else "fault_leak"
 
 

@@ -45,7 +45,6 @@ def step_facts(
 
 
 def at(run: Run, state: State) -> tuple[Run, int, int, int]:
-    """Layer, head and token."""
     head = labelled.selected_head(run, state)
     return run, labelled.selected_layer(run, state), head, labelled.pinned_token(run, state)
 

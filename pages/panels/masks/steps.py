@@ -45,7 +45,6 @@ CODE = (
 
 
 def step_facts(run: Run, layer: int, head: int, token: int) -> StepFacts:
-    """What the mask does to one head."""
     return shared.step_facts(run, layer, head, token)
 
 
@@ -97,10 +96,9 @@ def says_small_masks(run: Run, *_more: int) -> str:
     """How many cells each mask allows, which small tiles cannot show to all."""
     found = measures.n_open_by_kind(run)
     counts = (f"{terms.option(kind)} {n_open}" for kind, n_open in found.items())
-    text = _(
+    return _(
         "Masks for this input side by side, with the number of allowed cells in each: {counts}."
-    )
-    return text.format(counts=enumeration(counts))
+    ).format(counts=enumeration(counts))
 
 
 def draw_kinds(run: Run, _layer: int, _head: int, token: int) -> Picture:
@@ -143,7 +141,6 @@ def draw_pattern(facts: StepFacts) -> Picture:
 
 
 def some_padding(run: Run) -> None:
-    """A way to padding, where there is none to hide."""
     if not run.input.n_padding:
         way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
 
@@ -157,7 +154,6 @@ def by_hand(run: Run, state: State) -> None:
 
 
 def looked_at(run: Run, _layer: int, head: int) -> None:
-    """The layer and head that are looked at."""
     layer_choice(run)
     head_choice(run, head)
 
@@ -169,7 +165,6 @@ def _painting(run: Run, title: str, state: State) -> None:
 
 
 def choose_kind(customdata: list[Any]) -> None:
-    """A small mask was clicked."""
     take({"mask_kind": str(list(MaskKind)[int(customdata[0])])})
 
 

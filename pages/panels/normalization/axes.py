@@ -51,7 +51,6 @@ def norm_facts(run: Run, layer: int, stage: str) -> NormFacts:
 
 
 def named_tokens(facts: NormFacts) -> pd.DataFrame:
-    """The statistics of every token, with what stands there."""
     found = facts.per_token
     return found.assign(token_label=found["token"].map(facts.labels.__getitem__))
 
@@ -130,23 +129,21 @@ def says_surroundings(facts: NormFacts) -> str:
     if facts.has_others:
         others = _("the other sequences of this batch")
     padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")
-    text = _(
+    return _(
         "Largest change in any output value of the first sequence, compared with "
         "normalizing it alone, measured on the norm's actual inputs. Other sequences: "
         "{others}. Padding: {padding}; both as the model produced them. The norms here "
         "have no learned scale or shift; BatchNorm's running mean and variance are at "
         "their initial 0 and 1."
-    )
-    return text.format(others=others, padding=padding)
+    ).format(others=others, padding=padding)
 
 
 def says_drawing(run: Run, _layer: int, _stage: str, token: int) -> str:
     """What is coloured in the drawing of the cells, whose bars hold no values."""
-    text = _(
+    return _(
         "Grids of tokens by features. For LayerNorm and RMSNorm, the row of token {token} is "
         "colored; for BatchNorm, the column of one feature through all tokens and sequences."
-    )
-    return text.format(token=run.input.labels[token])
+    ).format(token=run.input.labels[token])
 
 
 def dependence_table(facts: NormFacts) -> pd.DataFrame:
@@ -173,7 +170,6 @@ def _change(value: float) -> str:
 
 
 def draw_cells(run: Run, _layer: int, _stage: str, token: int) -> Picture:
-    """The cells that share their statistics."""
     return shared_cells(norm_input(run), pinned=token, _=_)
 
 
@@ -255,7 +251,6 @@ def layer_and_stage(run: Run, state: State) -> None:
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
-    """Layer, stage and token."""
     return (run, *selection(run, state), labelled.pinned_token(run, state))
 
 

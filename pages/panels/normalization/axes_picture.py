@@ -66,10 +66,7 @@ def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
 
 
 def shown_tokens(n_tokens: int, pinned: int, most: int) -> list[int]:
-    """The first tokens, and the pinned one if it comes later."""
-    if pinned < most:
-        return list(range(min(n_tokens, most)))
-    return [*range(most - 1), pinned]
+    return list(range(min(n_tokens, most))) if pinned < most else [*range(most - 1), pinned]
 
 
 def _cells(

@@ -179,7 +179,6 @@ def says_setting(facts: DepthFacts) -> str:
 
 
 def every_layer(facts: DepthFacts) -> Chart:
-    """All measures of all layers."""
     title = _("Effect of depth (n_layers = {n})").format(n=facts.curves.n_layers)
     return curves.by_layer(title, facts.curves, facts.before)
 
@@ -224,8 +223,7 @@ def experiments(run: Run) -> None:
     other_kind = NormKind.NONE if has_norm else NormKind.LAYER_NORM
     with st.container(horizontal=True, key="experiments"):
         off, on = _("Turn off residual connections"), _("Turn on residual connections")
-        label = off if norm.residual else on
-        way(label, "try_residual", residual=not norm.residual)
+        way(off if norm.residual else on, "try_residual", residual=not norm.residual)
         label = _("Remove the norm") if has_norm else _("Add LayerNorm")
         way(label, "try_norm_kind", norm_kind=str(other_kind))
 

@@ -65,7 +65,6 @@ def _own_pass(run: Run, targets: Targets, without: tuple[int, ...] = ()) -> Dept
 
 
 def one_measure(run: Run, hidden: Hidden | None, is_apart: bool, measure: str) -> OwnFacts:
-    """The same, of its curves one measure, or every one."""
     facts = own_facts(run, hidden, is_apart)
     return replace(facts, curves=facts.curves.only(measure))
 
@@ -119,7 +118,6 @@ def says_task(
 
 
 def every_layer(facts: OwnFacts) -> Chart:
-    """The trained layers, and the same with random weights."""
     return curves.by_layer(_("Every layer, with trained and random weights"), facts.curves)
 
 
@@ -162,7 +160,6 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def controls(run: Run, state: State) -> None:
-    """Whether sinks are apart, and which curves are drawn."""
     sinks_switch(run, "layers")
     curves.curve_choice("_own", state=state)
 
@@ -190,7 +187,6 @@ def hidden_word(run: Run) -> Hidden | None:
 
 
 def _padded(run: Run, targets: Targets) -> Targets:
-    """Nothing is asked of padding."""
     nothing = (IGNORED,) * run.input.n_padding
     is_left = run.input.padding_side is PaddingSide.LEFT
     return nothing + targets if is_left else targets + nothing

@@ -125,7 +125,6 @@ def placement_table(facts: PlacementFacts) -> pd.DataFrame:
 
 
 def _number(value: float, sign: str = "") -> str:
-    """With four digits, or in words where the number format ended."""
     is_finite = abs(value) < float("inf")
     return f"{value:{sign}.4g}" if is_finite else _("not finite")
 
@@ -180,7 +179,6 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def code(run: Run) -> Code:
-    """Where the norm may stand, and the layer of this run itself."""
     return tuple(dict.fromkeys((*CODE, *layer_source(run.config))))
 
 

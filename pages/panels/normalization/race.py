@@ -143,7 +143,6 @@ def _listed(losses: Losses) -> str:
 
 
 def says_race_and_next(facts: RaceFacts) -> str:
-    """The same, and what to try next."""
     return sentences(says_race(facts), _try_next(facts))
 
 
@@ -197,8 +196,7 @@ def losses(facts: RaceFacts) -> Chart:
 @section
 def who_learns(run: Run, state: State) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
-    code = (training.race_spec, Racer)
-    place = explained(("race", "residual"), code, key="race_story")
+    place = explained(("race", "residual"), (training.race_spec, Racer), key="race_story")
     with present.aside():
         left, middle, right, last = st.columns([4, 4, 3, 4], vertical_alignment="center")
     with left:
@@ -251,7 +249,6 @@ def _shown(*values: Any, place: Any, facts: Callable[..., Any], state: State) ->
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
-    """What is trained, where runs of all of them ship."""
     wanted = racers(run, state)
     return (wanted,) if finished_facts(wanted) else None
 

@@ -44,5 +44,4 @@ def chosen_placements(run: Run, state: State) -> tuple[str, ...]:
 
 
 def names(placements: Iterable[str]) -> dict[str, str]:
-    """What each curve is called."""
     return {name: _(NAMES[name]) if name in NAMES else terms.option(name) for name in placements}

@@ -40,7 +40,6 @@ def depth_pass(wanted: Stack) -> DepthPass:
 
 
 def series(wanted: Stack) -> StackSeries:
-    """The same as work for another process."""
     return StackSeries(wanted, at_least_float32(_stream(wanted)).cpu().numpy())
 
 
@@ -62,22 +61,18 @@ def wanted(run: Run, n_layers: int, state: State) -> Stacks:
 
 
 def passes(stacks: Stacks) -> list[partial[DepthPass]]:
-    """The work, one stack after the other."""
     return [partial(depth_pass, each) for each in stacks]
 
 
 def in_other_processes(stacks: Stacks) -> list[partial[StackSeries]]:
-    """The same as series."""
     return [partial(series, each) for each in stacks]
 
 
 def n_bytes(stacks: Stacks) -> int:
-    """What the largest of them takes."""
     return max(each.n_bytes for each in stacks)
 
 
 def fault(stacks: Stacks) -> Fault | None:
-    """What forbids the first of them here."""
     return stacks[0].fault(memory_budget(stacks[0].run.device))
 
 
@@ -85,8 +80,7 @@ def says_how_far(n_done: int, n_wanted: int) -> str:
     """Before the last is measured, how many are; empty after it."""
     if n_done == n_wanted:
         return ""
-    text = _("Stacks measured so far: {done} of {all}.")
-    return text.format(done=n_done, all=n_wanted)
+    return _("Stacks measured so far: {done} of {all}.").format(done=n_done, all=n_wanted)
 
 
 @chooses("depth", "depth_width", "n_depth_seeds", "depth_initialization", "depth_placements")
@@ -111,10 +105,8 @@ def _sizes(run: Run, state: State) -> None:
     with middle:
         widest = run.config.d_model
         widths = [*(width for width in WIDTHS if width < widest), widest]
-        shown = min(state.depth_width, widest)
-        slide("depth_width", _("Width limit, d_model"), widths, shown)
+        slide("depth_width", _("Width limit, d_model"), widths, min(state.depth_width, widest))
     with right:
-        label = _("Seeds · median and range")
-        slider("n_depth_seeds", label)
+        slider("n_depth_seeds", _("Seeds · median and range"))
     with last:
         pick("depth_initialization", _("Weight initialization"), Initialization)

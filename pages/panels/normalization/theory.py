@@ -24,7 +24,6 @@ from pages.words.language import _, enumeration, listing, sentences
 
 @lru_cache(maxsize=32)
 def theory_facts(wanted: Stacks, n_done: int) -> TheoryFacts:
-    """What the first of the stacks showed."""
     passes = [stacks.depth_pass(each) for each in wanted[:n_done]]
     return measures.theory_facts(wanted[:n_done], passes, n_wanted=len(wanted))
 
@@ -91,11 +90,10 @@ def says_exponents(facts: TheoryFacts) -> str:
     for each in facts.slopes:
         powers = {name: _signed(getattr(each, name)) for name in ("measured", "expected")}
         listed.append(text.format(placement=terms.option(each.placement), **powers))
-    said = _(
+    return _(
         "Thin lines show the powers of depth that theory predicts, drawn from the "
         "measured value at 1 layer. Fitted to stacks of 2 or more layers: {listed}."
-    )
-    return said.format(listed=listing(listed))
+    ).format(listed=listing(listed))
 
 
 def _signed(power: float) -> str:
@@ -103,7 +101,6 @@ def _signed(power: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio, to two decimals."""
     return with_unit(hundredths(ratio), "×")
 
 

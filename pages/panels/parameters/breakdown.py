@@ -175,7 +175,6 @@ def open_choice(facts: OpenedFacts) -> None:
 
 
 def open_clicked(customdata: list[Any]) -> None:
-    """A piece of the picture was clicked."""
     link.change("opened_piece", str(customdata[0]))
 
 

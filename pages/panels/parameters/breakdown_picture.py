@@ -87,7 +87,6 @@ def _row(pieces: Sequence[Bar], y: int, whole: int, *, is_said: bool) -> dict[st
 
 
 def _text(piece: Bar, share: float) -> str:
-    """Its name, and its numbers where there is room."""
     label = plain(piece.short)
     return f"{label}<br>{plain(piece.said)}" if share > ROOM_FOR_NUMBERS else label
 

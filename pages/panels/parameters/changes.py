@@ -145,7 +145,6 @@ def draw_changes(facts: ChangesFacts, *, _: Translate) -> Picture:
 
 
 def _in_short(delta: int) -> str:
-    """Every digit where there is room, else three with a unit."""
     exact = shared.signed(delta)
     short = ("+" if delta > 0 else "−") + shared.short(abs(delta))
     return exact if len(exact) <= LONGEST else short
@@ -165,7 +164,6 @@ def change_rows(facts: ChangesFacts) -> pd.DataFrame:
 
 
 def changes(config: ModelConfig) -> dict[str, Variation]:
-    """Each change by its name."""
     return {change.name: change for change in changes_facts(config).changes}
 
 
@@ -190,7 +188,6 @@ def change_choice(config: ModelConfig) -> None:
 
 
 def apply_clicked(customdata: list[Any]) -> None:
-    """Take over the change whose bar was clicked."""
     if change := changes(link.config()).get(customdata[0]):
         _apply(change)
 
@@ -204,7 +201,6 @@ def _apply(change: Variation) -> None:
 
 
 def of_config(run: Run) -> tuple[ModelConfig]:
-    """What is counted of a run."""
     return (run.config,)
 
 

@@ -120,12 +120,10 @@ COLORS = {
 
 
 def over_width(facts: GrowthFacts, *, _: Translate) -> Picture:
-    """Shares against d_model."""
     return _shares(facts, "d_model", title=_("Parameter shares by width"), _=_)
 
 
 def over_depth(facts: GrowthFacts, *, _: Translate) -> Picture:
-    """Shares against the number of layers."""
     return _shares(facts, "n_layers", title=_("Parameter shares by depth"), _=_)
 
 
@@ -167,7 +165,6 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
 
 
 def _some(sizes: list[int], own: int) -> list[int]:
-    """Few enough to be read, the reader's own among them."""
     step = max(1, -(-len(sizes) // MOST_TICKS))
     place = sizes.index(own) if own in sizes else 0
     return sizes[place % step :: step]

@@ -73,12 +73,11 @@ def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:
 
 def says_code(facts: CodeFacts) -> str:
     """How long it is, and what it needs."""
-    text = _(
+    return _(
         "This model takes {n_lines} lines of Python: {n_classes} classes, generated from the "
         "source that runs here, with only the branches that this configuration takes. The "
         "code needs only torch."
-    )
-    return text.format(n_lines=facts.n_lines, n_classes=facts.n_classes)
+    ).format(n_lines=facts.n_lines, n_classes=facts.n_classes)
 
 
 def says_change(change: CodeChange) -> str:
@@ -92,11 +91,10 @@ def says_change(change: CodeChange) -> str:
 def says_weights(facts: CodeFacts) -> str:
     """What the zip holds, and which of the files go together."""
     if facts.family:
-        text = _(
+        return _(
             "In the zip, config.json and model.safetensors use the {family} family's names; "
             "model.py uses Blockscope's names for its weights."
-        )
-        return text.format(family=facts.family)
+        ).format(family=facts.family)
     return _("The zip holds model.py and its weights, named as in model.py.")
 
 

@@ -44,12 +44,10 @@ def text_controls() -> None:
 
 
 def found() -> ConfigFile | None:
-    """What this session brought, if it could be read."""
     return FILE.get()
 
 
 def take_over(file: ConfigFile) -> None:
-    """Make it what the configuration of all pages starts from."""
     take({"preset": pasted.preset_of(file.name, file.config)})
 
 

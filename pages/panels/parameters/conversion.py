@@ -121,12 +121,10 @@ def labelled_facts(vocabulary: str, case: Case) -> Labelled:
 
 
 def draw_candidates(found: Labelled, *, _: Translate) -> Chart:
-    """The next token, sound and with the fault."""
     return conversion_picture.candidates(found, _=_)
 
 
 def draw_undone(facts: FaultFacts, *, _: Translate) -> Chart:
-    """What is left where each fault is undone."""
     names = {fault: _(text) for fault, text in NAMES.items()}
     return conversion_picture.undone(facts, names, _=_)
 

@@ -106,8 +106,7 @@ def _left_out(facts: LedgerFacts) -> list[str]:
         parts.append(text.format(part=_(part), n=n, size=bytes_text(n_bytes)))
     if not parts:
         return []
-    text = _("Only the text model runs here. Left out: {parts}.")
-    return [text.format(parts=enumeration(parts))]
+    return [_("Only the text model runs here. Left out: {parts}.").format(parts=enumeration(parts))]
 
 
 def frame(ledger: Ledger) -> pd.DataFrame:
@@ -131,7 +130,6 @@ def frame(ledger: Ledger) -> pd.DataFrame:
 
 
 def _note(row: Entry) -> str:
-    """The other tensor that it repeats, or why it is not needed."""
     return row.note if row.state is State.REPEATED or not row.note else _(row.note)
 
 

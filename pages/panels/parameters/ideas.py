@@ -45,12 +45,11 @@ def ideas_facts() -> IdeasFacts:
 
 def says_ideas(facts: IdeasFacts) -> str:
     """What changed most, and which gains are more than seeds differ."""
-    text = _(
+    said = _(
         "From GPT-2 small to the last step, parameters change by a factor of "
         "{parameters:.1f}, but active parameters per token by a factor of {active:.2f}; the "
         "KV cache changes by a factor of {kv_bytes:.2f}, FLOPs per token by {flops:.2f}."
-    )
-    said = text.format(**facts.growth)
+    ).format(**facts.growth)
     text = _("In training runs this small, losses differ by up to {spread:.3f} nats between seeds.")
     parts = (said, text.format(spread=facts.spread), _gains(facts), _losses(facts))
     return sentences(*parts)
@@ -110,7 +109,6 @@ def _changed(before: Idea | None, idea: Idea, name: str) -> str:
 
 
 def says_no_runs(_run: Run) -> str | None:
-    """Where the finished runs were not shipped."""
     return words.without_runs() if ideas.ideas_facts() is None else None
 
 

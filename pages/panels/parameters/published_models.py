@@ -50,7 +50,6 @@ def says_published(facts: PublishedFacts) -> str:
 
 
 def draw_published(facts: PublishedFacts, *, _: Translate) -> Picture:
-    """A dot per model, and a line where the reader's stands."""
     names = {kind: terms.option(kind) for kind in Architecture}
     return published_models_picture.dots(facts, names, _=_)
 

@@ -52,7 +52,6 @@ def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Transla
 
 
 def _power(count: int) -> float:
-    """Where a count stands on the axis."""
     return math.log10(max(1, count))
 
 

@@ -26,7 +26,6 @@ KINDS = {
 
 
 def kind_name(found: Kind | str) -> str:
-    """What a kind is called."""
     return _(KINDS[Kind(found)])
 
 
@@ -59,5 +58,4 @@ def part_rows(facts: CountFacts, kind: Kind | None = None) -> pd.DataFrame:
 
 
 def _whole(counts: list[int]) -> list[int] | list[str]:
-    """Numbers where a browser holds them exactly, else text."""
     return counts if max(counts, default=0) < LARGEST_EXACT else [f"{n:,}" for n in counts]

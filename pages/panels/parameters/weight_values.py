@@ -94,18 +94,16 @@ def says_values(facts: ValueFacts) -> str:
 def says_too_large(run: Run, budget: int) -> str:
     """Why the weights are not looked at here, with the numbers; nothing where they can be."""
     if not can_build(run.config):
-        text = _(
+        return _(
             "To inspect the values, the model must be built, but models of more than {most} "
             "layers (each expert counted as a layer) are not built here. Choose fewer layers."
-        )
-        return text.format(most=MOST_BUILT)
+        ).format(most=MOST_BUILT)
     if need(run).total <= budget:
         return ""
-    text = _(
+    return _(
         "To inspect the values, the model must be built, which takes {need}, more than the "
         "{budget} allowed here. Choose a smaller model, or fewer layers."
-    )
-    return text.format(need=bytes_text(need(run).total), budget=bytes_text(budget))
+    ).format(need=bytes_text(need(run).total), budget=bytes_text(budget))
 
 
 def says_building(run: Run) -> str:
@@ -119,20 +117,17 @@ def says_building(run: Run) -> str:
 
 def says_how(facts: ValueFacts) -> str:
     """How it was counted."""
-    text = _(
+    return _(
         "All weights are counted on {device} in {bins} bins over the range of values, up to 5"
         " σ from the mean. Solid lines mark the mean, dotted lines ±σ (standard deviation)."
-    )
-    return text.format(device=devices.device_name(facts.device), bins=N_BINS)
+    ).format(device=devices.device_name(facts.device), bins=N_BINS)
 
 
 def draw_values(facts: ValueFacts, *, _: Translate) -> Picture:
-    """A panel for each kind."""
     return draw_spread(facts.values, _=_)
 
 
 def draw_spread(values: WeightValues, *, _: Translate) -> Picture:
-    """Draw the weights of a file as those of a run are drawn."""
     names = {kind: shared.kind_name(kind) for kind in values.moments["kind"]}
     return weight_values_picture.panels(values, names, _=_)
 
@@ -155,7 +150,6 @@ def moments_table(values: WeightValues, *, key: str) -> None:
 
 
 def _digits(value: float) -> str:
-    """Four digits, or in words where a weight is no number."""
     return f"{value:.4g}" if value - value == 0 else _("not finite")
 
 
@@ -185,7 +179,6 @@ def upload() -> None:
 
 
 def found() -> WeightsFile | None:
-    """What this session brought, if it could be read."""
     return FILE.get()
 
 
@@ -223,7 +216,6 @@ def _read(name: str, raw: bytes) -> WeightsFile:
 
 
 def shown_values(run: Run, state: State) -> tuple[Run, bool]:
-    """The run, and whether the reader asks to build a large one."""
     return run, state.spread_of_weights
 
 
@@ -273,7 +265,6 @@ def those_of_a_file() -> None:
 
 
 def how_values_are_spread(run: Run) -> None:
-    """Those of the model, and those of a file that is brought."""
     how_they_are_spread(run)
     those_of_a_file()
 

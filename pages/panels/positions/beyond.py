@@ -83,12 +83,10 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def tries(kind: PositionKind) -> list[tuple[PositionKind, int]]:
-    """Kinds and factors, in the order in which they are run."""
     return [(each, factor) for each in shared.order(kind) for factor in FACTORS]
 
 
 def works(run: Run, kind: PositionKind, layer: int, length: int) -> list[partial[Spread | Fault]]:
-    """The work, a kind and a factor after the other."""
     return [partial(spread, run, each, layer, length, factor) for each, factor in tries(kind)]
 
 
@@ -155,7 +153,6 @@ def says_refused(refused: Refused) -> str:
 
 
 def says_all_refused(facts: BeyondFacts) -> str:
-    """The same of all of them."""
     return "\n\n".join(f":material/block: {says_refused(each)}" for each in facts.refused)
 
 
@@ -184,11 +181,10 @@ def _length_of_file(run: Run, trained_len: int) -> str:
     longest = trained.length_of_file(run)
     if longest is None or longest == trained_len:
         return ""
-    text = _(
+    return _(
         "The file names {longest:,} tokens as the longest text, so L = {length:,} is only the"
         " shortest length compared here, not the trained one."
-    )
-    return text.format(longest=longest, length=trained_len)
+    ).format(longest=longest, length=trained_len)
 
 
 def spread_table(facts: BeyondFacts) -> pd.DataFrame:
@@ -281,7 +277,6 @@ def length_and_head(run: Run, state: State) -> None:
 
 
 def longest(trained_len: int) -> int:
-    """Tokens of the longest texts."""
     return FACTORS[-1] * trained_len
 
 
@@ -292,7 +287,6 @@ def memory_needed(run: Run, trained_len: int) -> int:
 
 
 def bytes_needed(run: Run, _kind: PositionKind, _layer: int, length: int) -> int:
-    """The same, of what the panel reads."""
     return memory_needed(run, length)
 
 
@@ -313,7 +307,6 @@ def says_too_long(run: Run, _kind: PositionKind, _layer: int, length: int) -> st
 
 
 def way_to_shorter(run: Run, _kind: PositionKind, _layer: int, length: int) -> None:
-    """The way to a length that does."""
     mend = fitting(run, length)
     way(_("Use {mend}").format(mend=f"L = {mend}"), "shorter_length", trained_len=mend)
 

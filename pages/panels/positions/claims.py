@@ -69,7 +69,6 @@ def verdicts(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> Ve
 
 
 def works(run: Run, n: int, shift: int, token: int, kind: PositionKind) -> list[partial[Verdicts]]:
-    """The work, a kind after the other."""
     return [partial(verdicts, run, each, n, shift, token) for each in shared.order(kind)]
 
 
@@ -95,7 +94,6 @@ def shift_facts(
 
 
 def draw_matrix(facts: ShiftFacts | None) -> Picture | None:
-    """The same, drawn."""
     return claims_picture.matrix(facts, _=_) if facts else None
 
 
@@ -337,7 +335,6 @@ def shift_choice(run: Run, _n: int, shown: int, state: State) -> None:
 
 
 def choose_kind(customdata: list[Any]) -> None:
-    """A cell of the claims was clicked."""
     take({"shown_position": str(KINDS[int(customdata[0])])})
 
 

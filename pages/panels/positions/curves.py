@@ -47,7 +47,6 @@ def pair_facts(run: Run, kind: PositionKind, n: int, position: int, pair: int) -
 
 @lru_cache(maxsize=16)
 def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
-    """How alike two positions are by their distance."""
     return facts_of.likeness_facts(run, kind, n, shared.learned(run))
 
 

@@ -201,11 +201,10 @@ def says_lack(run: Run) -> str:
         return _("The weights are random, so losses mean nothing yet.")
     if trained.spec(run) is not None:
         return ""
-    text = _(
+    return _(
         "{name} came without a training task that can be repeated here, so there are no "
         "validation examples on which to measure its loss, at any length."
-    )
-    return text.format(name=literal(brought.title(run.weights)))
+    ).format(name=literal(brought.title(run.weights)))
 
 
 def lacking(run: Run, state: State) -> str | None:
@@ -238,12 +237,10 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
 
 
 def text_steps(run: Run, text: str) -> list[partial[NDArray[np.float64]]]:
-    """The work on a text, a window after the other."""
     return [partial(text_bits, run, text, step) for step in range(N_WINDOWS)]
 
 
 def task_steps(run: Run, n: int) -> list[partial[NDArray[np.float64]]]:
-    """The work on a task, some rows after the others."""
     return [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
 
 

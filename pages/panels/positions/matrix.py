@@ -60,7 +60,6 @@ from pages.words.language import _, fill, sentences
 
 
 def says_kind(facts: KindFacts) -> str:
-    """Why it is needed, and what it does, read off this run."""
     why = _("q · k compares content alone, so position has to be supplied separately.")
     return sentences(why, _supplied(facts))
 
@@ -68,11 +67,10 @@ def says_kind(facts: KindFacts) -> str:
 def _supplied(facts: KindFacts) -> str:
     match facts.kind:
         case PositionKind.NONE:
-            text = _(
+            return _(
                 "There is no position information: no table, no rotation and no bias. The "
                 "panel “{panel}” measures what follows from that."
-            )
-            return text.format(panel=_(shared.CLAIMS))
+            ).format(panel=_(shared.CLAIMS))
         case PositionKind.LEARNED:
             return _learned_table(facts)
         case PositionKind.ALIBI:
@@ -301,17 +299,14 @@ def shown(run: Run, kind: PositionKind) -> Sequence[Item]:
 def says_table_of(
     run: Run, kind: PositionKind, n: int, position: int, pair: int, n_asked: int
 ) -> str:
-    """How to read the table, and what of it is shown."""
     return says_table(table_facts(run, kind, n, position, pair), n_asked)
 
 
 def says_bias_of(run: Run, kind: PositionKind, n: int, _position: int, head: int) -> str:
-    """What the head takes from the farthest key."""
     return says_biases(likeness_facts(run, kind, n), head)
 
 
 def code(run: Run, state: State) -> Code:
-    """What tells positions in the kind that is looked at."""
     return (*source.positions_source(shared.kind(run, state)), position_tables.similarity)
 
 

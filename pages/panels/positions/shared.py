@@ -27,7 +27,6 @@ CLAIMS = N_("Do common claims hold?")
 
 @lru_cache(maxsize=8)
 def learned(run: Run) -> "Tensor":
-    """The model's own table, or one that is drawn for show."""
     return learned_table(cached.model(run), run.config, run.seed).float().cpu()
 
 
@@ -37,7 +36,6 @@ def kind(run: Run, state: State) -> PositionKind:
 
 
 def fault(run: Run, state: State) -> Fault | None:
-    """What forbids it for this model."""
     return kind_fault(run.config, kind(run, state))
 
 
@@ -60,8 +58,7 @@ def says_how_far(n_kinds: int) -> str:
     """Before the last kind is measured, how many are; empty after it."""
     if n_kinds >= len(KINDS):
         return ""
-    text = _("Encodings measured so far: {done} of {all}.")
-    return text.format(done=n_kinds, all=len(KINDS))
+    return _("Encodings measured so far: {done} of {all}.").format(done=n_kinds, all=len(KINDS))
 
 
 def kind_choice(run: Run, state: State) -> None:
@@ -105,6 +102,5 @@ def misfit(run: Run, state: State) -> str | None:
 
 
 def mend(run: Run, state: State) -> None:
-    """The way to a model that it fits."""
     if found := fault(run, state):
         use_mend(found, "mend_position", type="secondary")

@@ -87,7 +87,6 @@ def losses(facts: LengthsFacts) -> Chart:
 
 
 def says_none(_run: Run) -> str | None:
-    """Where a recorded run is missing."""
     return words.without_runs() if trained_lengths.lengths_facts() is None else None
 
 

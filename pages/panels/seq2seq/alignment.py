@@ -63,13 +63,11 @@ UNKNOWN = {
 
 @lru_cache(maxsize=64)
 def texts_facts(run: Run) -> TextsFacts:
-    """Both texts as the grammar has them."""
     return aligned_heads.texts_facts(run, tokens.tokenizer_of(run.input.vocabulary))
 
 
 @lru_cache(maxsize=64)
 def links_facts(run: Run, layer: int, head: int, row: Row, pins: Pins) -> LinksFacts:
-    """The links of one head."""
     shown = texts_facts(run), layer, head, row, pins
     return aligned_heads.links_facts(run, cached.recording(run), *shown)
 
@@ -84,7 +82,6 @@ def heads_facts(run: Run, n_parts: int) -> HeadsFacts:
 
 
 def heads_shown(run: Run, n_parts: int, sort_by: str, selected: tuple[int, int]) -> HeadsShown:
-    """The same in an order."""
     return HeadsShown(heads_facts(run, n_parts), sort_by, selected)
 
 
@@ -97,7 +94,6 @@ def _held_out_steps(run: Run) -> list[Callable[[], pd.DataFrame]]:
 
 
 def _language(run: Run) -> Language:
-    """The language that is read."""
     return measures.language_of([word for word in texts_facts(run).source if word is not None])
 
 
@@ -161,11 +157,10 @@ def _bound(facts: LinksFacts) -> str:
     """Why 0 is not always within reach."""
     if facts.least_error == 0:
         return _("With one link per target word, the error rate could reach 0.")
-    text = _(
+    return _(
         "With one link per target word, the error rate cannot go below {least:.2f} here: not "
         "every word has exactly one true link."
-    )
-    return text.format(least=facts.least_error)
+    ).format(least=facts.least_error)
 
 
 def _own_links(facts: LinksFacts) -> str:

@@ -34,7 +34,6 @@ def aligned_name(layer: int, head: int, _: Translate) -> str:
 
 
 def head_or_mean(head: int, _: Translate) -> str:
-    """The number of a head."""
     return _("mean") if head == MEAN else str(from_one(head))
 
 
@@ -96,7 +95,6 @@ def _dots(weights: np.ndarray, found: list[tuple[int, int]], _: Translate) -> di
 
 
 def _frame(row: int, column: int) -> dict[str, Any]:
-    """A true link."""
     place = {"x0": column - 0.44, "x1": column + 0.44, "y0": row - 0.44, "y1": row + 0.44}
     return {"type": "rect", **place, "line": {"color": TRUE, "width": 2.5}}
 

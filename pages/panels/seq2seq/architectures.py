@@ -69,13 +69,11 @@ ABOUT = {
 
 @lru_cache(maxsize=32)
 def task_facts(run: Run) -> TaskFacts:
-    """Parameters and FLOPs of each architecture."""
     return architectures.task_facts(run)
 
 
 @lru_cache(maxsize=32)
 def architecture_facts(run: Run, kind: Architecture) -> ArchitectureFacts:
-    """One of them."""
     return architectures.architecture_facts(run, task_facts(run), kind)
 
 
@@ -250,8 +248,7 @@ def what_they_learn_from(state: State) -> None:
         shown = state.corrupted_share
         slider("corrupted_share", _("Share of tokens corrupted"), shown, step=0.05)
     with middle:
-        shown = state.mean_span_len
-        slider("mean_span_len", _("Mean span length"), shown, step=0.5)
+        slider("mean_span_len", _("Mean span length"), state.mean_span_len, step=0.5)
     with right:
         enter("corruption_seed", _("Corruption seed"))
     examples = _examples(state)

@@ -85,7 +85,6 @@ def _part_bottom(i: int) -> float:
 
 
 def _top(stack: Stack) -> float:
-    """Upper edge of the frame around a layer."""
     return _part_bottom(len(stack.parts))
 
 

@@ -60,32 +60,27 @@ READS = {
 
 @lru_cache(maxsize=16)
 def all_heads(run: Run, kind: AttentionKind) -> pd.DataFrame:
-    """How sharp the heads of one attention are, a row each."""
     return three_attentions.all_heads(run, cached.recording(run), kind)
 
 
 @lru_cache(maxsize=32)
 def kind_facts(run: Run, kind: AttentionKind, which: Head, pins: Pins) -> KindFacts:
-    """All heads of one of the three attentions."""
     seen = cached.recording(run)
     return three_attentions.kind_facts(run, seen, all_heads(run, kind), kind, which, pins)
 
 
 @lru_cache(maxsize=32)
 def head_facts(run: Run, which: Head, pins: Pins) -> HeadFacts:
-    """One of its heads."""
     seen, heads = cached.recording(run), all_heads(run, which.kind)
     return three_attentions.head_facts(run, seen, heads, which, pins)
 
 
 def line_facts(run: Run, which: Head, pins: Pins, n_edges: int, follows_key: bool) -> Lines:
-    """The same head as lines."""
     return Lines(head_facts(run, which, pins), n_edges, follows_key)
 
 
 @lru_cache(maxsize=32)
 def token_facts(run: Run, layer: int, head: int, text: str, pins: Pins) -> TokenFacts:
-    """The pinned token of one text in both texts."""
     return three_attentions.token_facts(run, cached.recording(run), layer, head, text, pins)
 
 
@@ -114,7 +109,6 @@ def says_head(facts: HeadFacts) -> str:
 
 
 def most_read(found: Iterable[tuple[str, float]]) -> str:
-    """Tokens with their weights."""
     return enumeration(bracketed(literal(token), percent(weight)) for token, weight in found)
 
 
@@ -155,19 +149,17 @@ def says_padding(facts: PaddingFacts) -> str:
 
 
 def says_map(facts: HeadFacts) -> str:
-    """How to read the map of this attention."""
     return sentences(_rows(facts), _masked(facts), _pale(facts), _part(facts))
 
 
 def _rows(facts: HeadFacts) -> str:
     match facts.which.kind:
         case AttentionKind.CROSS:
-            text = _(
+            return _(
                 "Each row is a target token that the decoder has read and from which it "
                 "predicts the next row's token. In “{question}”, rows are named after the "
                 "predicted token."
-            )
-            return text.format(question=_(shared.ALIGNMENT))
+            ).format(question=_(shared.ALIGNMENT))
         case AttentionKind.ENCODER:
             return _(
                 "Every source token attends to all source tokens: earlier ones, later ones "

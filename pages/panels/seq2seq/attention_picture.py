@@ -147,7 +147,6 @@ class _Strip:
 
     @property
     def matrix(self) -> Matrix:
-        """One row, a cell a token."""
         return Matrix("", "", "", self.weights[None, :], ("",), self.tokens, True)
 
 

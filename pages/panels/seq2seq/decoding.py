@@ -53,11 +53,10 @@ def says_smoothing(facts: SearchFacts, coming: CandidateFacts) -> str:
     """Why even a target that is right has a small probability."""
     if facts.place is None or not coming.smoothing:
         return ""
-    text = _(
+    return _(
         "With label smoothing {smoothing}, training aims for a probability of {most} for the "
         "correct token, not 100%."
-    )
-    return text.format(smoothing=coming.smoothing, most=percent(coming.most))
+    ).format(smoothing=coming.smoothing, most=percent(coming.most))
 
 
 def _fate(facts: SearchFacts) -> str:
@@ -102,17 +101,15 @@ def _limit(facts: SearchFacts) -> str:
     if not facts.limit:
         return ""
     if facts.how.stop_id < 0:
-        text = _(
+        return _(
             "With random weights, the generated text does not end by itself, so it is cut off"
             " at a length of {n}."
-        )
-        return text.format(n=facts.n)
+        ).format(n=facts.n)
     text = _("The target was cut off: {name} limits it to {n} tokens.")
     return text.format(name=facts.limit, n=facts.n)
 
 
 def nats(log_prob: float) -> str:
-    """A log-probability with a true minus sign."""
     return f"{log_prob:.3g}".replace("-", "−")
 
 
@@ -126,19 +123,17 @@ def says_tree(facts: SearchFacts) -> str:
     )
     if facts.how.beam_width > 1:
         return said
-    greedy = _("Greedy search keeps only the most probable token at each step.")
-    return sentences(said, greedy)
+    return sentences(said, _("Greedy search keeps only the most probable token at each step."))
 
 
 def says_against_greedy(facts: AgainstGreedy) -> str:
     """What the beam found that greedy search did not."""
     if facts.is_same:
         return _("Greedy search finds the same target.")
-    text = _(
+    return _(
         "Greedy search finds a different target, with a log-probability of {theirs} "
         "(beam search: {ours})."
-    )
-    return text.format(theirs=nats(facts.greedy), ours=nats(facts.ours))
+    ).format(theirs=nats(facts.greedy), ours=nats(facts.ours))
 
 
 def says_steps(facts: SearchFacts) -> str:
@@ -153,11 +148,10 @@ def says_steps(facts: SearchFacts) -> str:
 def says_candidates(facts: CandidateFacts) -> str:
     """What the distribution says, and that it can be overruled."""
     first = facts.candidates.iloc[0]
-    text = _(
+    said = _(
         "The model's top prediction is {token} ({chance}). Click another token to force it; "
         "the search continues from there."
-    )
-    said = text.format(token=literal(first["label"]), chance=percent(first["probability"]))
+    ).format(token=literal(first["label"]), chance=percent(first["probability"]))
     if not facts.smoothing:
         return said
     text = _(
@@ -197,11 +191,10 @@ def mask_note(run: Run) -> str:
             "training."
         )
     else:
-        text = _(
+        said = _(
             "The target's mask is “{mask}”: the pictures show it, but generation is "
             "autoregressive, so the search is always causal."
-        )
-        said = text.format(mask=terms.option(mask))
+        ).format(mask=terms.option(mask))
     if not shared.knows_grammar(run):
         return said
     return sentences(said, _("Scores on validation sentences use the causal mask."))
@@ -357,8 +350,7 @@ def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) ->
 
 def search_controls(search: Search) -> None:
     """Greedy or a beam, and when it ends."""
-    label = _("beam_width · hypotheses kept (1: greedy)")
-    slider("beam_width", label, search.how.beam_width)
+    slider("beam_width", _("beam_width · hypotheses kept (1: greedy)"), search.how.beam_width)
     label = _("max_new_tokens · maximum target length")
     slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
     if search.how.beam_width > 1:

@@ -85,11 +85,10 @@ def _unknown(left_out: tuple[str, ...]) -> str:
         words += " …"
     reader = tokens.tokenizer()
     if isinstance(reader, SentenceTokenizer):
-        text = _(
+        return _(
             "The translator knows {n:,} words, but not {words}. Unknown words are left out, "
             "so the translation may be wrong or never end."
-        )
-        return text.format(n=len(reader.english) + len(reader.chinese), words=words)
+        ).format(n=len(reader.english) + len(reader.chinese), words=words)
     return _(
         "These characters are not in this model's vocabulary and were left out: {signs}."
     ).format(signs=words)
@@ -117,8 +116,7 @@ def target_mask_controls(state: State) -> None:
     """The mask among the target; padding of the source is hidden whatever it is."""
     kinds = dict.fromkeys((*map(str, TARGET_MASKS), state.mask_kind))
     choose("mask_kind", _("Mask of the target's self-attention"), kinds)
-    label = _("n_padding · padding tokens in the source, masked")
-    slider("n_padding", label, most=16)
+    slider("n_padding", _("n_padding · padding tokens in the source, masked"), most=16)
     if state.n_padding:
         choose("padding_side", _("Padding side"), PaddingSide)
 

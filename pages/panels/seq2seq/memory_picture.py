@@ -25,7 +25,6 @@ def before(facts: SourceFacts, *, _: Translate) -> Picture:
 
 
 def after(facts: SourceFacts, *, _: Translate) -> Picture:
-    """How alike they are as they are handed over."""
     return _similarity(facts, facts.after, _("Similarity at the encoder's output"), _)
 
 

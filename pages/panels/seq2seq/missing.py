@@ -103,17 +103,15 @@ def says_ways(facts: WaysFacts) -> str:
 
 def _meaning(facts: WaysFacts) -> str:
     if facts.seed is not None:
-        text = _(
+        return _(
             "The weights are random (seed {seed}); how to use the source has yet to be learned."
-        )
-        return text.format(seed=facts.seed)
+        ).format(seed=facts.seed)
     if not facts.n_little:
         return _("Every token's prediction depends on the source.")
-    text = _(
+    return _(
         "For {n_little} of {n} tokens, the prediction hardly needs the source: without "
         "the source, it changes by less than {bits} bits."
-    )
-    return text.format(n_little=facts.n_little, n=len(facts.labels), bits=LITTLE)
+    ).format(n_little=facts.n_little, n=len(facts.labels), bits=LITTLE)
 
 
 def says_hidden(facts: HiddenFacts) -> str:
@@ -127,8 +125,7 @@ def says_hidden(facts: HiddenFacts) -> str:
         bracketed(f"{literal(target)} ← {literal(source)}", f"{bits:.1f}")
         for target, source, bits in facts.strong
     )
-    text = _("Largest effects on the prediction (bits): {pairs}.")
-    return text.format(pairs=enumeration(pairs))
+    return _("Largest effects on the prediction (bits): {pairs}.").format(pairs=enumeration(pairs))
 
 
 def says_blind(texts: Sequence[str]) -> str:
@@ -186,12 +183,10 @@ def hide_each(run: Run) -> None:
 
 
 def in_every_way(run: Run) -> list[partial[tuple[float, ...]]]:
-    """The work, a way to lose the source after the other."""
     return [partial(moved, run, way) for way in missing_source.changed_runs(run)]
 
 
 def token_by_token(run: Run, _pinned: int, _source: int, is_hidden: bool) -> list[partial[Bits]]:
-    """The work, some tokens of the source at a time."""
     batches = missing_source.hidden_in_turn(run) if is_hidden else ()
     return [partial(moved_where_hidden, run, batch) for batch in batches]
 
@@ -208,12 +203,10 @@ def anew(
 def texts(
     _run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standing, n: int
 ) -> list[str]:
-    """The first of these targets."""
     return [written_blind(here, way) for way in [*Missing][:n]]
 
 
 def blind_table(found: Sequence[str]) -> pd.DataFrame:
-    """What comes of it in each way."""
     rows = [(way_name(way, _), text) for way, text in zip(Missing, found, strict=False)]
     return pd.DataFrame(rows, columns=[_("condition"), _("model output")])
 

@@ -34,7 +34,6 @@ class Search:
 
     @property
     def n_steps(self) -> int:
-        """Most tokens that can be written."""
         return min(self.how.max_new_tokens, self.run.config.max_seq_len)
 
 
@@ -189,16 +188,13 @@ def candidate_facts(here: Standing) -> CandidateFacts:
 
 
 def against_greedy(here: Standing) -> AgainstGreedy | None:
-    """What greedy search would find of the same source."""
     greedy = replace(here.search, how=replace(here.search.how, beam_width=1))
     return search.against_greedy(search_facts(here), search_facts(at_end(greedy)))
 
 
 def run_of(here: Standing) -> Run:
-    """The run whose target is what stands here."""
     return with_target(here.search.run, search_facts(here).unended)
 
 
 def with_target(run: Run, token_ids: tuple[int, ...]) -> Run:
-    """The run with this target, as far as its positions reach."""
     return search.with_target(run, token_ids, tuple(tokens.label(run, i) for i in token_ids))

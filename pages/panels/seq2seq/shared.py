@@ -53,12 +53,10 @@ def chosen(run: Run, kind: AttentionKind, state: State) -> Head:
 
 
 def open_head(kind: AttentionKind, layer: int, head: int) -> None:
-    """Look at this head, everywhere on the page."""
     take({"attention_of": str(kind), "layer": layer, "head": head})
 
 
 def pins(run: Run, state: State) -> Pins:
-    """The token of each text that is outlined everywhere."""
     return Pins(labelled.pinned_token(run, state), labelled.pinned_target(run, state))
 
 
@@ -71,7 +69,6 @@ def pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:
 
 
 def pin(text: str, token: int) -> None:
-    """Pin a token of the source or of the target, and follow it."""
     take({"pinned_in": text, "token" if text == "source" else "target_token": token})
 
 
@@ -143,7 +140,6 @@ def model_alone(run: Run) -> Run:
 
 @lru_cache(maxsize=1)
 def validation_pairs() -> tuple[Pair, ...]:
-    """Sentences that no one learned from, always the same."""
     return held_out_pairs(N_PAIRS)
 
 

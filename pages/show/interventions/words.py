@@ -30,7 +30,6 @@ NOTHING = 1e-6
 
 
 def part(name: str) -> str:
-    """What a part is called."""
     return _(PARTS[Part(name)])
 
 
@@ -72,7 +71,6 @@ def of_heads(run: Run) -> str:
 
 
 def unit(run: Run) -> str:
-    """What the change of the output is measured in."""
     return _("bits (KL)") if measured.reads_tokens(run) else _("cosine distance")
 
 
@@ -165,7 +163,6 @@ def _most_of_heads(run: Run, worth: tuple[float, ...]) -> str:
 
 
 def part_column(made: Intervention) -> str:
-    """What a part is called at the head of its column."""
     return part(made.part) if made.head is None else str(from_one(made.head))
 
 
@@ -177,7 +174,6 @@ def place(run: Run, number: int) -> tuple[int, str]:
 
 
 def part_called(run: Run, number: int) -> str:
-    """The same in one."""
     layer, name = place(run, number)
     return _("layer {layer}, {part}").format(layer=from_one(layer), part=name)
 
@@ -191,11 +187,10 @@ def marked(run: Run) -> tuple[int, ...]:
 def moved_alt(run: Run, token: int) -> str:
     """Write the alt text of the picture of the change."""
     moved = measured.moved(run)
-    text = _(
+    return _(
         "Change in the output at each token, in {unit}: largest {most:.3g}; at the "
         "pinned token {at:.3g}."
-    )
-    return text.format(unit=unit(run), most=max(moved), at=moved[token])
+    ).format(unit=unit(run), most=max(moved), at=moved[token])
 
 
 def candidates_alt(run: Run, token: int) -> str:

@@ -59,7 +59,6 @@ def modules_of(text: str) -> tuple[str, ...]:
 
 
 def as_modules(names: Iterable[str]) -> str:
-    """Modules as one text, with commas between them."""
     return ",".join(names)
 
 

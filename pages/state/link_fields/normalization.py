@@ -36,7 +36,6 @@ def several(options: tuple[str, ...], nothing: str) -> Callable[[str], str]:
 
 
 def joined(words: Sequence[str], nothing: str = ONLY_MINE) -> str:
-    """Several words as one value."""
     return ",".join(words) or nothing
 
 

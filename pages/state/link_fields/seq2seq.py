@@ -45,12 +45,10 @@ def ids(text: str) -> str:
 
 
 def read_ids(text: str) -> tuple[int, ...]:
-    """The ids that stand in such a text."""
     return tuple(int(each) for each in text.split(".") if each)
 
 
 def written_ids(token_ids: tuple[int, ...]) -> str:
-    """Ids as such a text."""
     return ".".join(map(str, token_ids))
 
 

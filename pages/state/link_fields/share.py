@@ -16,7 +16,6 @@ def hidden(text: str) -> str:
 
 
 def hidden_text(parts: set[str]) -> str:
-    """Parts as a link names them."""
     return ".".join(part for part in HIDEABLE if part in parts)
 
 

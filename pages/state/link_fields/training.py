@@ -38,7 +38,6 @@ def _task(values: Mapping[str, Any]) -> TaskKind:
 
 
 def _is_of_pairs(values: Mapping[str, Any]) -> bool:
-    """Whether an encoder–decoder learns it."""
     both, choices = Architecture.ENCODER_DECODER, _task(values).architectures
     return both in choices and values.get("learner", str(choices[0])) == both
 
@@ -101,5 +100,4 @@ FOLLOWERS = {
 
 
 def telling_measure(values: Mapping[str, Any]) -> str:
-    """The measure of a head that a task is about."""
     return "induction" if values.get("task") == "induction" else "previous_token"
