@@ -15,6 +15,7 @@ from pages.session.slot import Slot, shown_by
 from pages.show.fold import fold
 from pages.show.steps import is_touched
 from pages.stage import link
+from pages.stage.press import press
 from pages.words.language import _, literal, say_fault
 
 MOST_SAID = 3
@@ -78,12 +79,7 @@ def _upload() -> None:
         ),
         key="brought_files",
     )
-    st.button(
-        _("Open the files"),
-        disabled=not Slot("brought_files", ()).get(),
-        on_click=_take_in,
-        key="take_in",
-    )
+    press(_("Open the files"), "take_in", _take_in, disabled=not Slot("brought_files", ()).get())
 
 
 def _take_in() -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.stage import kept, link
+from pages.stage.press import press
 from pages.words.language import _, literal
 
 PAGE = "pages/compare.py"
@@ -27,16 +28,8 @@ def _what_to_do() -> None:
     label = _("Show A's picture beside each of B's")
     st.toggle(label, **link.hidden_view("beside", link.value("beside")))
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
-        )
-        st.button(
-            _("Remove A"),
-            icon=":material/delete:",
-            on_click=kept.drop,
-            args=(kept.index(),),
-            key="drop_a",
-        )
+        press(_("Swap A and B"), "swap_a_b", kept.swap, icon="swap_vert")
+        press(_("Remove A"), "drop_a", kept.drop, kept.index(), icon="delete")
 
 
 def which_is_a() -> None:

@@ -27,6 +27,7 @@ from pages.show.share import what_to_share
 from pages.show.ways import refused, way
 from pages.stage import lecture, link, moves, present, progress, weights
 from pages.stage.hidden import is_hidden
+from pages.stage.press import press
 from pages.stage.stated import stated
 from pages.state import fields
 from pages.words.language import LANGUAGES, _, current_language, enumeration, literal, say_fault
@@ -379,12 +380,7 @@ def _shared() -> None:
         st.rerun()
     what_to_share()
     lecturing.offer_notes()
-    st.button(
-        _("Reset to defaults"),
-        icon=":material/restart_alt:",
-        on_click=_back_to_the_start,
-        key="reset",
-    )
+    press(_("Reset to defaults"), "reset", _back_to_the_start, icon="restart_alt")
 
 
 def _back_to_the_start() -> None:
@@ -421,12 +417,12 @@ def _about_weights(run: Run) -> None:
         return  # a lesson that wants random weights says so itself
     with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
         st.markdown(f":orange[:material/warning:] {text}", width="content")
-        st.button(
+        press(
             _("Back to the trained model"),
-            icon=":material/undo:",
+            "retrieve_weights",
+            weights.back_to_trained,
+            icon="undo",
             type="tertiary",
-            on_click=weights.back_to_trained,
-            key="retrieve_weights",
         )
 
 

@@ -9,6 +9,7 @@ from pages.page import bringing, opening
 from pages.server import address, brought
 from pages.show.fold import fold
 from pages.stage import link
+from pages.stage.press import press
 from pages.state.values import State
 from pages.words.language import _, current_language, enumeration
 
@@ -38,13 +39,14 @@ def real_models(state: State) -> None:
     _others()
     bringing.say_faults()
     if state.preset != link.FIRST_ON_HOME:
-        st.button(
+        press(
             _("Back to the pocket model"),
-            on_click=link.change,
-            args=("preset", link.FIRST_ON_HOME),
-            icon=":material/undo:",
+            "to_pocket",
+            link.change,
+            "preset",
+            link.FIRST_ON_HOME,
+            icon="undo",
             type="tertiary",
-            key="to_pocket",
         )
 
 
@@ -72,12 +74,7 @@ def _row(model: RealModel, preset: str) -> None:
             query = {"lang": current_language(), "preset": preset, "text": text}
             st.page_link(path, label=_("Open it"), query_params=query)
         else:
-            st.button(
-                _("Open it"),
-                on_click=bringing.open_model,
-                args=(preset, text),
-                key=f"{key}_open",
-            )
+            press(_("Open it"), f"{key}_open", bringing.open_model, preset, text)
 
 
 def says_what(model: RealModel, *, is_here: bool) -> str:

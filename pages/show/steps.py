@@ -23,6 +23,7 @@ from pages.server.once import once
 from pages.server.passes import about
 from pages.session.slot import Slot
 from pages.stage import link
+from pages.stage.press import press
 from pages.words.language import _, say_fault, sentences
 
 A_MOMENT, A_WHILE, SECONDS_BETWEEN_LOOKS = 0.3, 5.0, 0.2
@@ -278,13 +279,7 @@ def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:
 def _bar(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, " ")
-        st.button(
-            _("Stop"),
-            icon=":material/stop:",
-            on_click=_stop,
-            args=(what, key),
-            key=f"{key}_stop",
-        )
+        press(_("Stop"), f"{key}_stop", _stop, what, key, icon="stop")
     return bar
 
 
@@ -319,12 +314,13 @@ def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         text = _("The link asks for a run of {n} steps, which has not started yet.")
         st.caption(text.format(n=n_steps))
-        st.button(
+        press(
             _("Start"),
-            icon=":material/play_arrow:",
-            on_click=link.change,
-            args=(asked_by, link.value(asked_by)),
-            key=f"{key}_begin",
+            f"{key}_begin",
+            link.change,
+            asked_by,
+            link.value(asked_by),
+            icon="play_arrow",
         )
 
 

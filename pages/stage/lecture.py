@@ -17,6 +17,7 @@ from pages.server import address
 from pages.server.address import page_here
 from pages.session.slot import Slot, shown_by
 from pages.stage import link
+from pages.stage.press import press
 from pages.state.fields import OF_PAGES
 from pages.words.language import _, current_language, say_fault
 
@@ -98,13 +99,13 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
     """The way to add this panel; what was added, in its order; the file, and the way to begin."""
     state = tuple((name, text) for name, text in query.items() if name not in NOT_OF_A_STEP)
     here = Step(title=title, page=page_here(), before="", set=state, show=show)
-    st.button(
+    press(
         _("Add to my lecture"),
-        icon=":material/playlist_add:",
-        on_click=_add,
-        args=(here,),
+        "add_to_lecture",
+        _add,
+        here,
+        icon="playlist_add",
         disabled=len(steps()) >= reading.MOST_STEPS,
-        key="add_to_lecture",
     )
     for i, step in enumerate(steps()):
         _row(i, step)
@@ -122,9 +123,7 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
             )
     file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
     if file is not None:
-        st.button(
-            _("Use this file as my lecture"), on_click=_open, args=(file.getvalue(),), key="take"
-        )
+        press(_("Use this file as my lecture"), "take", _open, file.getvalue())
     if fault := FAULT.take():
         st.error(say_fault(fault), icon=":material/block:")
 

@@ -11,6 +11,7 @@ from blocks.model.shipped import shipped
 from pages.server.address import page_here
 from pages.session.slot import Slot
 from pages.stage import lecture, link
+from pages.stage.press import press
 from pages.words.chips import literally
 from pages.words.language import _
 
@@ -65,15 +66,16 @@ def aside() -> AbstractContextManager[Any]:
 
 def way_in() -> None:
     """The button that begins it."""
-    st.button(
+    press(
         _("Present"),
-        icon=":material/slideshow:",
+        "present",
+        link.change,
+        "present",
+        True,
+        icon="slideshow",
         help=_(
             "Shows one panel per screen in large text; Page Down and Page Up move between panels."
         ),
-        on_click=link.change,
-        args=("present", True),
-        key="present",
     )
 
 
@@ -83,13 +85,7 @@ def _keys() -> None:
     if leads_on and (lecture.place() or not link.value("lesson")):  # there the keys lead through it
         _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
         _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
-    st.button(
-        _("Exit"),
-        icon=":material/close:",
-        on_click=_end,
-        shortcut=OUT,
-        key="end_present",
-    )
+    press(_("Exit"), "end_present", _end, icon="close", shortcut=OUT)
 
 
 def _end() -> None:

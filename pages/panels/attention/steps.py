@@ -23,6 +23,7 @@ from pages.show.parts import Matrix
 from pages.show.said import say
 from pages.show.views import sinks_switch
 from pages.stage import link, present, progress
+from pages.stage.press import press
 from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, bracketed, current_language, enumeration, fill, sentences
@@ -222,14 +223,8 @@ def step_keys(facts: HeadFacts) -> None:
 
 
 def _step_button(label: str, key: str, to: tuple[str, ...], shortcut: str, **look: Any) -> None:
-    st.button(
-        label,
-        key=key,
-        on_click=link.change,
-        args=("attention_step", *to),
-        disabled=not to,
-        shortcut=shortcut,
-        **look,
+    press(
+        label, key, link.change, "attention_step", *to, disabled=not to, shortcut=shortcut, **look
     )
 
 

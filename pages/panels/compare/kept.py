@@ -15,6 +15,7 @@ from pages.show import beside
 from pages.show.explain import explained
 from pages.show.export import download
 from pages.stage import kept
+from pages.stage.press import press
 from pages.state.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
 from pages.state.values import State
 from pages.words.language import _, say_fault
@@ -80,16 +81,14 @@ def row(i: int, entry: Kept, counts: str) -> None:
 def keep_and_swap(*, is_full: bool) -> None:
     """What can be done with A and B from this page."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
+        press(
             _("Add B to the list"),
-            icon=":material/bookmark_add:",
-            on_click=kept.keep_in_list,
-            key="keep_b",
+            "keep_b",
+            kept.keep_in_list,
+            icon="bookmark_add",
             disabled=is_full,
         )
-        st.button(
-            _("Swap A and B"), icon=":material/swap_horiz:", on_click=kept.swap, key="swap_here"
-        )
+        press(_("Swap A and B"), "swap_here", kept.swap, icon="swap_horiz")
 
 
 def file_in() -> None:

@@ -18,6 +18,7 @@ from pages.show.controls import choose
 from pages.show.explain import note
 from pages.show.export import download
 from pages.stage import kept, link
+from pages.stage.press import press
 from pages.state.link_fields.efficiency import UPDATES
 from pages.state.values import State
 from pages.words.language import _, say_fault
@@ -40,13 +41,7 @@ def n_updates(field: str, state: State) -> int:
 
 def start_button(label: str, spec: TrainingSpec, *, key: str) -> None:
     """The way to it."""
-    st.button(
-        label,
-        icon=":material/model_training:",
-        key=f"train_{key}",
-        on_click=_start,
-        args=(spec, key),
-    )
+    press(label, f"train_{key}", _start, spec, key, icon="model_training")
 
 
 def _start(spec: TrainingSpec, key: str) -> None:
@@ -88,20 +83,14 @@ def _ways_on(run: TrainingRun, key: str) -> None:
     """As the model of all pages, alone or beside the one shown now; as a file."""
     step = run.snapshots.steps[-1]
     with st.container(horizontal=True, key=f"open_{key}"):
-        st.button(
+        press(
             _("Use this model on all pages"),
-            icon=":material/arrow_forward:",
-            key=f"use_{key}",
-            on_click=shared.open_preset,
-            args=(runs.preset_of(run.id),),
+            f"use_{key}",
+            shared.open_preset,
+            runs.preset_of(run.id),
+            icon="arrow_forward",
         )
-        st.button(
-            _("Set as B, the current model as A"),
-            icon=":material/compare:",
-            key=f"{key}_beside",
-            on_click=_beside,
-            args=(run,),
-        )
+        press(_("Set as B, the current model as A"), f"{key}_beside", _beside, run, icon="compare")
         download(
             f"{key}-{step}.safetensors",
             lambda: starts.model_of_run(run, step).to_bytes(),

@@ -26,6 +26,7 @@ from pages.server.passes import WORTH_SAYING
 from pages.show.explain import note
 from pages.show.ways import take, way
 from pages.stage import kept, link
+from pages.stage.press import press
 from pages.state.link_fields.compare import Kept
 from pages.state.link_fields.efficiency import FIELDS
 from pages.state.values import State
@@ -46,12 +47,7 @@ def trained_models(key: str, is_offered: Callable[[str], object] = bool) -> None
     """A button for each model that ships with us, of those that are offered."""
     with st.container(horizontal=True):
         for name in filter(is_offered, pocket_names()):
-            st.button(
-                _(starts.start(name).title),
-                key=f"{key}_{name}",
-                on_click=open_preset,
-                args=(name,),
-            )
+            press(_(starts.start(name).title), f"{key}_{name}", open_preset, name)
 
 
 def open_preset(preset: str) -> None:
@@ -180,13 +176,7 @@ def shown_variant(run: Run, state: State) -> None:
             "All other pages now run {recipe} ({words}); this page still starts from the original."
         )
         note(text.format(recipe=recipe, words=words))
-        st.button(
-            _("Back to the original"),
-            icon=":material/undo:",
-            key="use_original",
-            on_click=_use,
-            args=("",),
-        )
+        press(_("Back to the original"), "use_original", _use, "", icon="undo")
     _said_of_a(whole, state)
 
 
@@ -197,25 +187,14 @@ def _said_of_a(whole: str, state: State) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("The original is kept as A: other pages show it beside the smaller model."))
-        st.button(
-            _("Remove A"),
-            icon=":material/delete:",
-            type="tertiary",
-            key="drop_original",
-            on_click=kept.drop,
-            args=(kept.index(),),
+        press(
+            _("Remove A"), "drop_original", kept.drop, kept.index(), icon="delete", type="tertiary"
         )
 
 
 def way_to(how: Compression, label: str, key: str) -> None:
     """A button that makes this variant the model of all pages."""
-    st.button(
-        label,
-        icon=":material/arrow_forward:",
-        key=key,
-        on_click=_use,
-        args=(name_of(how),),
-    )
+    press(label, key, _use, name_of(how), icon="arrow_forward")
 
 
 def _use(name: str) -> None:

@@ -13,6 +13,7 @@ from pages.figures.counting import from_one
 from pages.panels.masks import shared
 from pages.show.ways import take
 from pages.stage import link
+from pages.stage.press import press
 from pages.state.values import State
 from pages.words.language import _
 
@@ -102,8 +103,4 @@ def _token_choice(run: Run, name: str, label: str, shown: int) -> None:
 def _button(
     run: Run, key: str, label: str, query: int | slice, column: int | slice, open_it: bool
 ) -> None:
-    st.button(
-        label,
-        on_click=lambda: _paint(run, query, column, open_it=open_it),
-        key=key,
-    )
+    press(label, key, lambda: _paint(run, query, column, open_it=open_it))

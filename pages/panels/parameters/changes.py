@@ -17,6 +17,7 @@ from pages.page.declared import Panel
 from pages.panels.parameters import changes_picture, shared
 from pages.show.parts import Beside, Controls, Details, Matrix, Note, Say, Table
 from pages.stage import link
+from pages.stage.press import press
 from pages.words.language import _, current_language, fill, sentences
 
 LONGEST = len("+999,999,999")  # of a number that has room with every digit
@@ -177,13 +178,7 @@ def change_choice(config: ModelConfig) -> None:
             format_func=lambda name: _(CHANGES[name]),
             key=f"chosen_change_{current_language()}_{'_'.join(found)[:200]}",
         )
-        st.button(
-            _("Apply"),
-            icon=":material/edit:",
-            on_click=_apply,
-            args=(found[chosen],),
-            key="apply_change",
-        )
+        press(_("Apply"), "apply_change", _apply, found[chosen], icon="edit")
     st.caption(_(WHY[chosen]))
 
 

@@ -22,6 +22,7 @@ from pages.panels.parameters import published_models_picture
 from pages.server import starts
 from pages.show.parts import Controls, Details, Matrix, Note, Say, Table
 from pages.stage import link, present
+from pages.stage.press import press
 from pages.words import terms
 from pages.words.language import _, current_language, fill
 
@@ -88,13 +89,7 @@ def published_choice(config: ModelConfig) -> None:
             format_func=titles.__getitem__,
             key=f"chosen_published_{current_language()}",
         )
-        st.button(
-            _("Use this model"),
-            icon=":material/download_done:",
-            on_click=take,
-            args=([chosen],),
-            key="take_published",
-        )
+        press(_("Use this model"), "take_published", take, [chosen], icon="download_done")
 
 
 def take(customdata: list[Any]) -> None:

@@ -35,6 +35,7 @@ from pages.show.parts import Beside, Controls, Matrix, Note, Say, Steps, Table
 from pages.show.ways import click_sets, take
 from pages.stage import interventions as changes
 from pages.stage import tokens
+from pages.stage.press import press
 from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
@@ -160,19 +161,14 @@ def offer(_run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standin
             "Part of the model has been changed. This section still measures the unchanged model."
         )
         st.info(said, icon=":material/info:")
-        st.button(
-            _("Undo all changes inside the model"),
-            icon=":material/undo:",
-            key="cross_on",
-            on_click=changes.undo,
-        )
+        press(_("Undo all changes inside the model"), "cross_on", changes.undo, icon="undo")
     else:
-        st.button(
+        press(
             _("Ablate cross-attention on the whole page"),
-            icon=":material/link_off:",
-            key="cross_off",
-            on_click=changes.keep,
-            args=(without_cross_attention(run.config),),
+            "cross_off",
+            changes.keep,
+            without_cross_attention(run.config),
+            icon="link_off",
         )
 
 

@@ -18,6 +18,7 @@ from pages.show.controls import choose, pick, switch
 from pages.show.interventions import words
 from pages.stage import interventions as state
 from pages.stage import link
+from pages.stage.press import press
 from pages.state import labelled
 from pages.words.language import _, listing, sentences
 
@@ -41,14 +42,7 @@ def change_controls(run: Run) -> None:
         switch("change_here", _("only at the pinned token"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
-        st.button(
-            _("Apply"),
-            icon=":material/edit:",
-            type="primary",
-            on_click=state.add,
-            args=(chosen(run),),
-            key="change_it",
-        )
+        press(_("Apply"), "change_it", state.add, chosen(run), icon="edit", type="primary")
 
 
 def _part(run: Run) -> Part:
@@ -122,12 +116,12 @@ def made(run: Run) -> None:
     """The changes that are made, each with a way back."""
     with st.container(horizontal=True, gap="small", key="changes_made"):
         for i, change in enumerate(run.interventions):
-            st.button(
+            press(
                 words.change(run, change),
-                icon=":material/close:",
-                on_click=state.remove,
-                args=(change,),
-                key=f"undo_{i}",
+                f"undo_{i}",
+                state.remove,
+                change,
+                icon="close",
                 help=_("Undo"),
             )
     if note := words.left_out(run):
