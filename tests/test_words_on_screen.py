@@ -26,20 +26,10 @@ PROSE = re.compile(r"[A-Za-z][a-z]+ [A-Za-z]*[a-z]{2}|^[A-Z][a-z]{2,}$")
 MARKUP = re.compile(r":material/\w+:|:[a-z]+(-badge)?\[|<[^>]*>|%?\{[^{}]*\}|\$[^$]*\$")
 SHOWING = (
     *("title", "header", "subheader", "heading", "markdown", "caption", "write", "text", "info"),
-    *(
-        "warning",
-        "error",
-        "success",
-        "toast",
-        "button",
-        "press",
-        "link_button",
-        "popover",
-        "expander",
-    ),
+    *("warning", "error", "success", "toast", "button", "link_button", "popover", "expander"),
     *("toggle", "checkbox", "radio", "selectbox", "multiselect", "pills", "segmented_control"),
     *("number_input", "text_input", "text_area", "metric", "tabs", "spinner", "status", "badge"),
-    *("file_uploader", "progress", "html"),
+    *("file_uploader", "progress", "html", "press"),
 )
 SHOWN = (
     *("label", "help", "placeholder", "caption", "title", "title_text", "text", "name", "alt"),
