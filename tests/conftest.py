@@ -22,9 +22,10 @@ os.environ.setdefault("BLOCKSCOPE_HUB", "0")  # and whatever other programs keep
 os.environ.setdefault("BLOCKSCOPE_HOME", "none")  # and whichever real model is there
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
-# the machine, so that one slow example says nothing.
+# the machine, so that one slow example says nothing. Half as many daily as in `make test-all`.
 settings.register_profile("shared", deadline=None, derandomize=True, database=None)
-settings.load_profile("shared")
+settings.register_profile("daily", settings.get_profile("shared"), max_examples=50)
+settings.load_profile("shared" if os.environ.get("BLOCKSCOPE_SEEDS") else "daily")
 
 # Modules of the rooms of `pages` are called without a running app, which is no news here.
 for state in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):

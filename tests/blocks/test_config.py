@@ -63,7 +63,7 @@ WRONG = st.one_of(
 FLAT_VALUES = st.fixed_dictionaries({}, optional={name: RIGHT[name] | WRONG for name in FIELDS})
 RIGHT_VALUES = st.fixed_dictionaries({}, optional=RIGHT)
 
-many = settings(max_examples=150)
+many = settings(max_examples=75)
 
 
 def placeholders(text: str) -> set[str]:
