@@ -7,7 +7,7 @@ from pages.page import panel
 from pages.page.frame import show_page
 from pages.panels.instruments import chart, circuit, known, scores
 
-TITLE = N_("Test chart: may I believe this picture?")
+TITLE = N_("Test chart: can I trust this picture?")
 
 PANELS = (chart.PANEL, scores.PANEL, known.PANEL, circuit.PANEL)
 

@@ -69,7 +69,7 @@ TITLES = {
     "head_probe": N_("The head probe"),
     "grokking": N_("Grokking"),
     "superposition": N_("Superposition"),
-    "known_truth": N_("May I believe this picture?"),
+    "known_truth": N_("Can I trust this picture?"),
     "sparse_circuit": N_("Weight-sparse circuits"),
     "interventions": N_("Ablation and patching"),
     "two_answers": N_("Logit difference"),

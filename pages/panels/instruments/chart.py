@@ -60,7 +60,7 @@ def facts_of(_instrument: str, _name: str) -> ChartFacts:
 def says_chart(facts: ChartFacts) -> str:
     """Which instrument is right most often, which least, and whether the controls hold."""
     text = _(
-        "On models whose answer is known, “{best}” was right in {best_right} of {best_n}, "
+        "On models whose answers are known, “{best}” was right in {best_right} of {best_n}, "
         "“{worst}” in {worst_right} of {worst_n}."
     )
     best, worst = facts.best, facts.worst
@@ -73,8 +73,8 @@ def says_chart(facts: ChartFacts) -> str:
         worst_n=worst.n,
     )
     held = _(
-        "Answers at random, and models with random weights or trained on shuffled answers, score "
-        "at chance, as they must."
+        "Random answers, and models with random weights or trained on shuffled answers, score"
+        " at chance level, as they must."
     )
     return sentences(said, held if not facts.too_good else says_red(facts) or "")
 
@@ -137,7 +137,7 @@ def says_cell(cell: Cell) -> str:
     """What stands under the cursor."""
     text = _("{instrument} on {model}: precision {precision:.0%}, recall {recall:.0%}")
     if cell.is_silent:
-        text = _("{instrument} on {model}: it says nothing")
+        text = _("{instrument} on {model}: no answer")
     names = {"instrument": _(TITLES[cell.instrument]), "model": _(MODELS[cell.subject])}
     return fill(text, cell, **names)
 
@@ -160,8 +160,11 @@ def cell_choice() -> None:
 def says_truth(found: Example | None) -> str:
     """The text, what the model says, what is true, and what the instrument named."""
     if found is None:
-        return _("This instrument was not asked about this model: nothing it could say is known.")
-    read = _("{model} reads {text} and says {answer} at token {place}.").format(
+        return _(
+            "This instrument was not asked about this model, because none of its possible answers"
+            " is known to be right or wrong."
+        )
+    read = _("{model} reads {text} and answers {answer} at token {place}.").format(
         model=_(MODELS[found.name]),
         text=literal(found.asked.text),
         answer=literal(found.answer),
@@ -176,7 +179,7 @@ def says_truth(found: Example | None) -> str:
     text = _("True: {true}. The instrument names: {named}.")
     said = sentences(read, text.format(true=true, named=named))
     if found.tied_rows:
-        text = _("For the places that are left among these, there is a tie between {tied}.")
+        text = _("{tied} tie for the remaining places.")
         said = sentences(said, text.format(tied=tied))
     return sentences(said, says_left_out(found))
 
@@ -218,7 +221,7 @@ def places(found: Example | None) -> Chart | None:
     )
     axis = {"heads": _("head (layer.head)"), "tokens": _("token"), "layer": _("after layer")}
     return Chart(
-        _("What it says (truth is shaded)"),
+        _("The instrument's answer (the truth is shaded)"),
         rows,
         Axis(axis.get(found.question, ""), names=rows["place"].tolist()),
         Axis(_("what the instrument measures"), from_0=found.is_positive),
@@ -264,13 +267,13 @@ def own_picture(instrument: str, name: str) -> None:
     }
     label = _("Open its own picture of this model")
     if instrument == "attention":
-        label = _("Open all heads, of which it shows the mean")
+        label = _("Open all heads (this picture shows their mean)")
     st.page_link(f"pages/{page}.py", label=label, icon=":material/zoom_in:", query_params=query)
 
 
 PANEL = Panel(
     "chart",
-    N_("May I believe this picture?"),
+    N_("Can I trust this picture?"),
     reads_input=False,
     of_this_run=False,
     at=at,
@@ -287,9 +290,10 @@ PANEL = Panel(
         Controls(own_picture),
         Note(
             N_(
-                "An instrument is right about a model where nine of ten answers are, in 18 texts. "
-                "More than half of the heads are decoys on purpose, so an instrument that shows "
-                "all that moves is wrong more often here than in a model where most of it matters."
+                "An instrument counts as right about a model if at least nine in ten of its "
+                "answers, on 18 texts, are right. More than half of the heads are deliberate "
+                "decoys, so an instrument that shows everything that heads move is wrong more"
+                " often here than in a model where most of it matters."
             )
         ),
     ),

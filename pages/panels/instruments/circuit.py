@@ -147,7 +147,7 @@ def read_whole(_run: None, state: State) -> None:
     values = _trained(state) if state.train_circuit else at(None, state)
     if values is None:
         if not state.train_circuit:
-            place.info(_("No circuit of this seed ships: train it here."))
+            place.info(_("No circuit with this seed is included: train it here."))
         return
     with place:
         say(says_circuit, *values, facts=kept_facts)
@@ -172,11 +172,11 @@ def _choices(facts: CircuitFacts) -> None:
     with present.aside():
         choose("circuit_text", _("Text"), TEXTS, label_of=str)
         n, token = len(facts.tokens), facts.token
-        label = _("Token looked at")
+        label = _("Selected token")
         slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
         several(
             "circuit_without",
-            _("Weights taken out"),
+            _("Weights removed"),
             tuple(map(str, range(facts.n_edges))),
             [str(i) for i in sorted(facts.without)],
             write=",".join,
@@ -204,8 +204,8 @@ def _control() -> None:
 def says_part(part: Part) -> str:
     """How far a training came that was stopped."""
     text = _(
-        "After {n_updates:,} updates {n_weights:,} weights are left, the loss is {loss:.3f} nats "
-        "and {accuracy:.1%} of the learned answers are right."
+        "After {n_updates:,} updates, {n_weights:,} weights are left, the loss is {loss:.3f} "
+        "nats, and {accuracy:.1%} of the training answers are right."
     )
     return fill(text, part)
 
@@ -227,8 +227,8 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
     if beside and isinstance(last := beside[-1], Circuit):
         text = _(
-            "Trained here with seed {seed}. Its control, {n_texts} texts with shuffled answers, "
-            "has {n} weights left and {accuracy:.0%} of its answers right."
+            "Trained here with seed {seed}. Its control, {n_texts} texts with shuffled "
+            "answers, has {n} weights left and gets {accuracy:.0%} of its answers right."
         )
         n = len(last.kept)
         st.caption(text.format(seed=seed, n_texts=N_TEXTS, n=n, accuracy=last.accuracy))
@@ -237,7 +237,7 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
 
 PANEL = Panel(
     "circuit",
-    N_("Can a circuit be read whole?"),
+    N_("Can a whole circuit be read?"),
     read_whole,
     reads_input=False,
     of_this_run=False,

@@ -16,9 +16,9 @@ from pages.words.language import _, fill
 def says_known(facts: KnownFacts) -> str:
     """How many there are, and how it is known what they do."""
     text = _(
-        "{n} models were not trained but written: each is a short program, compiled into weights. "
-        "Of {n_heads} heads in them, {n_needed} do the work; the others attend to something just "
-        "as clearly and change nothing."
+        "{n} models were not trained but written: each is a short program, compiled into "
+        "weights. Of their {n_heads} heads, {n_needed} do the work; the others attend to "
+        "something just as clearly but change nothing."
     )
     return fill(text, facts)
 
@@ -33,7 +33,7 @@ def table(facts: KnownFacts) -> pd.DataFrame:
             _("known after layer"): [each.decides for each in found],
             _("layers × heads"): [f"{each.n_layers} × {each.n_heads}" for each in found],
             _("parameters"): [_n_parameters(each) for each in found],
-            _("what it says at each token"): [_(ANSWERS[each.name]) for each in found],
+            _("its output at each token"): [_(ANSWERS[each.name]) for each in found],
         }
     )
 
@@ -63,9 +63,10 @@ PANEL = Panel(
         Table(table, "known_models", counts=(4,)),
         Note(
             N_(
-                "What a head does, which tokens an answer is taken from and which layer knows it "
-                "follows from the program alone. Each model gives the answer of the same algorithm "
-                "in plain Python on every text of a small domain; a test compares them."
+                "The program alone determines what a head does, which tokens an answer is "
+                "taken from and after which layer it is known. On every text of a small "
+                "domain, each model gives the same answers as the same algorithm in plain "
+                "Python; a test compares them."
             )
         ),
     ),

@@ -18,16 +18,16 @@ from pages.words.language import _, bracketed, enumeration, fill, sentences
 def says_scores(facts: ChartFacts) -> str:
     """How many instruments are better than chance, why those may be wrong, and the controls."""
     low, worst = facts.not_above, facts.worst
-    text = _("{n_above} of {n} instruments have their whole interval above chance.")
+    text = _("For {n_above} of {n} instruments, the whole interval lies above chance.")
     said = fill(text, facts)
     if low:
         text = _("The interval reaches down to chance for {names}.")
         names = enumeration(_(INSTRUMENTS[each.instrument]) for each in low)
         said = sentences(said, text.format(names=names))
     text = _(
-        "“{name}” was right in {n_right} of {n} models and yet has a mean score of {mean:.0%}, as "
-        "right means precision and recall of at least {right:.0%}, while the mean score also "
-        "counts answers that are right in part."
+        "“{name}” was right about {n_right} of {n} models but has a mean score of {mean:.0%}:"
+        " to count as right, precision and recall must be at least {right:.0%}, while the "
+        "mean score also counts answers that are partly right."
     )
     name = _(INSTRUMENTS[worst.instrument])
     said = sentences(said, fill(text, worst, name=name, right=RIGHT))
@@ -82,17 +82,17 @@ PANEL = Panel(
     code=(score,),
     shows=(
         Say(says_scores),
-        Text(N_("**Instruments on models of known truth**")),
+        Text(N_("**The instruments, tested on models whose answers are known**")),
         Table(score_table, "instrument_scores"),
         Text(N_("**Controls, which must score at chance**")),
         Table(control_table, "control_scores", height=360),
         Note(
             N_(
-                "The mean score is F1, the harmonic mean of precision and recall, over models; its "
-                "interval is that of the bootstrap over models and seeds. Chance is what the same "
-                "number of answers would score if they were dealt at random. Models with "
-                "random weights, or trained on shuffled answers, are judged by the truth of others "
-                "of the same shape."
+                "The mean score is F1, the harmonic mean of precision and recall, over "
+                "models; its interval comes from a bootstrap over models and seeds. Chance is"
+                " the score that the same number of answers would get if they were assigned "
+                "at random. Models with random weights, or trained on shuffled answers, are "
+                "judged by the truth of other models of the same shape."
             )
         ),
     ),

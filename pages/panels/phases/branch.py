@@ -103,13 +103,13 @@ def choices(_run: Run | None, state: State) -> None:
     slide("branch_step", _("From step"), trunk.setup.steps[:-1], _change(trunk, state).step)
     match _kind(trunk, state):
         case BranchKind.WEIGHT_DECAY:
-            choose("branch_decay", _("Weight decay from there on"), DECAYS)
+            choose("branch_decay", _("Weight decay from that step on"), DECAYS)
         case BranchKind.LEARNED_PERCENT:
             label = _("Share of all pairs that it learns from")
             choose("branch_percent", label, PERCENTS, label_of=lambda each: f"{each}%")
         case BranchKind.HEAD:
             heads = range(_n_heads(trunk))
-            label = _("Head that writes nothing from there on (layer.head)")
+            label = _("Head that writes nothing from that step on (layer.head)")
             slide(
                 "branch_head",
                 label,
@@ -146,8 +146,9 @@ def says_absent(series: Clock) -> str | None:
     if shared.found(series):
         return None
     return _(
-        "This branch does not ship with Blockscope. Trained here, it repeats the run up to its "
-        "step and goes on with the change; that takes about a minute on one core."
+        "This branch does not come with Blockscope. If you train it here, it repeats the run "
+        "up to the branching step and then continues with the change, which takes about a "
+        "minute on one core."
     )
 
 
@@ -161,8 +162,9 @@ def says_branch(facts: BranchFacts) -> str:
     """Where both came to."""
     run, branch = facts.ends
     text = _(
-        "From step {step:,} on {what}. The run ends with {run} of the questions that it never saw "
-        "correct (loss {run_loss:.3f} nats), the branch with {branch} (loss {branch_loss:.3f})."
+        "From step {step:,} on, {what}. In the end, the original run answers {run} of the "
+        "unseen questions correctly (loss {run_loss:.3f} nats), the branch {branch} (loss "
+        "{branch_loss:.3f})."
     )
     return text.format(
         step=facts.change.step,
@@ -183,7 +185,7 @@ def _what(facts: BranchFacts) -> str:
     if change.head is not None:
         text = _("head {head} of the branch writes nothing")
         return text.format(head=says_head(change.head, facts.series))
-    return _("nothing is changed, so that both must be the same")
+    return _("nothing is changed, so both must be the same")
 
 
 def curves(facts: BranchFacts) -> Chart:
@@ -195,7 +197,7 @@ def curves(facts: BranchFacts) -> Chart:
     both = pd.concat([trunk, branch])
     run, other = Look(_("the run"), palette.BEFORE), Look(_("the branch"), palette.PINNED)
     return Chart(
-        _("The run and its branch on one clock"),
+        _("The run and its branch on one time axis"),
         trunk,
         Axis(_("step"), (0, int(trunk["step"].max())), of="step"),
         (
@@ -221,7 +223,7 @@ def _loss_axis(title: str, values: pd.Series) -> Axis:
 
 PANEL = Panel(
     "branch",
-    N_("What if it went on otherwise?"),
+    N_("What if it continued differently?"),
     choices=choices,
     reads_input=False,
     of_this_run=False,
@@ -236,9 +238,9 @@ PANEL = Panel(
         Shown(curves, "branch_curves"),
         Note(
             N_(
-                "A branch repeats the run up to its step, with the same batches and all that the "
-                "optimizer remembers; nothing but the change tells the two apart. Held-out "
-                "questions of a branch are those of the run, so with more data it has seen some of "
+                "A branch repeats the run up to its step, with the same batches and the same "
+                "optimizer state; only the change distinguishes the two. A branch has the "
+                "same held-out questions as the run, so with more data it has seen some of "
                 "them."
             )
         ),

@@ -49,9 +49,9 @@ def drawn_of(series: Clock, step: int, place: int) -> tuple[SumFacts, int]:
 def says_circle(facts: SumFacts) -> str:
     """How much of the embedding a few frequencies hold, and what goes without them."""
     text = _(
-        "In the end {n} of 29 frequencies hold {share} of the embedding's energy ({chance} if all "
-        "were alike); at step {step:,} they hold {now}. The model turns each number by an angle "
-        "and adds angles: that is why the numbers stand on a circle."
+        "In the end, {n} of 29 frequencies hold {share} of the embedding's energy ({chance} "
+        "if all frequencies were equal); at step {step:,} they hold {now}. The model turns "
+        "each number into an angle and adds angles: that is why the numbers lie on a circle."
     )
     said = text.format(
         n=len(facts.keys),
@@ -65,9 +65,9 @@ def says_circle(facts: SumFacts) -> str:
 
 def _cut(facts: SumFacts) -> str:
     text = _(
-        "Taken out of the embedding, they take the answers with them: the loss goes from "
-        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). Without as many other "
-        "frequencies it is {control:.3f}."
+        "When they are removed from the embedding, the answers are lost: the loss goes from "
+        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). When as many other "
+        "frequencies are removed instead, it is {control:.3f}."
     )
     return text.format(
         last=facts.last.held_out_loss,
@@ -142,14 +142,17 @@ def ablated(facts: SumFacts) -> Chart:
     table[names] = table[names].clip(lower=LOWEST)
     drawn = table[names].to_numpy()
     return Chart(
-        _("Taken out of the embedding"),
+        _("Removed from the embedding"),
         table,
         shared.steps_axis(facts),
         Axis(_("loss, nats"), (float(drawn.min()), float(drawn.max())), is_log=True),
         [
             line("held_out_loss", Look(_("untouched, never seen"), palette.HELD_OUT)),
             line("without_keys", Look(_("without the key frequencies"), palette.NORM)),
-            line("without_others", Look(_("without as many others"), palette.BEFORE, dash="dot")),
+            line(
+                "without_others",
+                Look(_("without as many other frequencies"), palette.BEFORE, dash="dot"),
+            ),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
         tall=230,
@@ -180,9 +183,10 @@ PANEL = Panel(
         ),
         Note(
             N_(
-                "The plane is that of the end of the run at every step, so that the picture does "
-                "not turn while you look. Key frequencies are the strongest ones at the end: as "
-                "many as hold 90% of the energy, six at most (Nanda et al. 2023)."
+                "Every step is shown in the plane of the end of the run, so that the picture "
+                "does not rotate as you move through it. Key frequencies are the strongest "
+                "ones at the end: as many as it takes to hold 90% of the energy, but at most "
+                "six (Nanda et al. 2023)."
             )
         ),
     ),

@@ -54,9 +54,10 @@ def says_dictionary(facts: Facts) -> str:
     """How many true features have a direction of their own."""
     series, found, now = facts
     text = _(
-        "{true} known features are mixed into {dims} numbers. At step {step:,} the dictionary has "
-        "a direction for {n} of them (cosine above 0.9), in the end for {last}; the worst is then "
-        "at {worst:.3f}. Nobody told it how many there are, or where."
+        "{true} known features are mixed into {dims} numbers. At step {step:,} the dictionary"
+        " has a direction for {n} of them (cosine above 0.9), in the end for {last}; the "
+        "lowest cosine is then {worst:.3f}. It is given neither the number of features nor "
+        "their directions."
     )
     return text.format(
         true=series.n_true,
@@ -115,16 +116,17 @@ def says_how(facts: Facts) -> str:
     """What the autoencoder is."""
     series = facts[0]
     text = _(
-        "A top-k sparse autoencoder (Gao et al. 2024) with {latents} directions, of which the {k} "
-        "strongest say each example again; {share:.0%} of all features are absent in an example. "
-        "In a real model nobody knows the true features: here they are known by construction."
+        "A top-k sparse autoencoder (Gao et al. 2024) with {latents} directions, the {k} "
+        "strongest of which reconstruct each example; each feature is absent from {share:.0%}"
+        " of the examples. In a real model nobody knows the true features: here they are "
+        "known by construction."
     )
     return text.format(latents=series.n_latents, k=series.n_active, share=series.sparsity)
 
 
 PANEL = Panel(
     "dictionary",
-    N_("Can a dictionary find the features again?"),
+    N_("Can a dictionary recover the features?"),
     choices=choices,
     reads_input=False,
     of_this_run=False,

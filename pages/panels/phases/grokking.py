@@ -90,7 +90,7 @@ def _order(step: int, jump: int) -> str:
 def curves(facts: ClockFacts) -> Chart:
     """Losses above, shares in the middle, the size of the weights below; on one axis of steps."""
     losses = [
-        ("loss", Look(_("learned from"), palette.LEARNED)),
+        ("loss", Look(_("training examples"), palette.LEARNED)),
         ("held_out_loss", Look(_("never seen"), palette.HELD_OUT)),
     ]
     if isinstance(facts, SumFacts):
@@ -103,7 +103,7 @@ def curves(facts: ClockFacts) -> Chart:
     table[names] = table[names].clip(lower=LOWEST)
     drawn = table[names].to_numpy()
     return Chart(
-        _("One training on one clock"),
+        _("One run on one time axis"),
         table,
         shared.steps_axis(facts),
         (
@@ -135,9 +135,9 @@ def says_how(facts: ClockFacts) -> str:
     """What was trained."""
     setup = facts.clock.setup
     text = _(
-        "Layers: {layers}, d_model {d}, {heads} heads, dropout {dropout:g}; AdamW with a learning "
-        "rate of {rate:g} and a weight decay of {decay:g} on all weights, {batch} examples per "
-        "update, seed {seed}. It is looked at every {every} updates."
+        "Layers: {layers}, d_model {d}, {heads} heads, dropout {dropout:g}; AdamW with a "
+        "learning rate of {rate:g} and a weight decay of {decay:g} on all weights, {batch} "
+        "examples per update, seed {seed}. It is measured every {every} updates."
     )
     said = text.format(
         layers=setup.config.n_layers,
@@ -152,7 +152,7 @@ def says_how(facts: ClockFacts) -> str:
     )
     if facts.clock.kind not in MODULAR:
         return said
-    more = _("It learns from {percent}% of all 59 × 59 pairs; all others are never seen.")
+    more = _("It learns from {percent}% of all 59 × 59 pairs and never sees the others.")
     return sentences(said, more.format(percent=setup.task.learned_percent))
 
 

@@ -49,8 +49,8 @@ def says_untrained(series: Series) -> str | None:
     if found(series):
         return None
     return _(
-        "This run does not ship with Blockscope. Trained here, it takes about a minute on one "
-        "core; then you can move through it step by step."
+        "This run does not come with Blockscope. Training it here takes about a minute on one"
+        " core; then you can move through it step by step."
     )
 
 

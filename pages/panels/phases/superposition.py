@@ -81,10 +81,10 @@ def says_toy(facts: Facts) -> str:
 
 def _angles(last: ToyKept) -> str:
     if last.n_kept < 3:
-        return _("They do not disturb each other, and all others are lost.")
+        return _("They do not interfere with each other, and all other features are lost.")
     text = _(
-        "Neighbors stand {least:.0f}° to {most:.0f}° apart ({even:.0f}° if evenly); each has "
-        "{share} of a dimension to itself."
+        "Neighboring directions are {least:.0f}° to {most:.0f}° apart ({even:.0f}° if evenly "
+        "spaced); each feature has {share} of a dimension to itself."
     )
     return text.format(
         least=min(last.gaps),
@@ -111,8 +111,8 @@ def polygon(facts: Facts) -> Chart:
     return Chart(
         _("Features in two dimensions, step {step:,}").format(step=now.step),
         arrows[0],
-        Axis(_("first hidden number"), (-most, most), of="x", has_zero=True),
-        Axis(_("second hidden number"), (-most, most), has_zero=True),
+        Axis(_("first hidden dimension"), (-most, most), of="x", has_zero=True),
+        Axis(_("second hidden dimension"), (-most, most), has_zero=True),
         [
             line("y", look, rows=each, text="{name}", text_at=_beyond(each), in_legend=i == 0)
             for i, each in enumerate(arrows)
@@ -182,7 +182,7 @@ def losses(facts: Facts) -> Chart:
 
 PANEL = Panel(
     "superposition",
-    N_("Where do five features live in two dimensions?"),
+    N_("How do five features fit into two dimensions?"),
     choices=choices,
     reads_input=False,
     of_this_run=False,
@@ -201,9 +201,9 @@ PANEL = Panel(
         ),
         Note(
             N_(
-                "Not a Transformer: x′ = ReLU(WᵀWx + b) has to say the features again that went "
-                "through two numbers (Elhage et al. 2022). Feature i counts 0.9ⁱ in the loss, and "
-                "examples are drawn anew for each of 4,000 updates."
+                "Not a Transformer: x′ = ReLU(WᵀWx + b) has to reconstruct the features after"
+                " they pass through two numbers (Elhage et al. 2022). Feature i has a weight "
+                "of 0.9ⁱ in the loss, and new examples are drawn for each of 4,000 updates."
             )
         ),
     ),
