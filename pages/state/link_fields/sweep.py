@@ -52,7 +52,7 @@ FIELDS: dict[str, Field] = {
     "sweep_seeds": Field(whole(1, MOST_SEEDS), 3),
     "sweep_search": Field(choice(Search), str(Search.GRID)),
     "sweep_drawn": Field(whole(1, MOST_DRAWN), 10),
-    "sweep_price": Field(within(0, 1e6), 0.0),
+    "sweep_price": Field(within(0.0, 1e6), 0.0),
 }
 VERDICT = {"verdict_changes": Field(_values, "activation=swiglu, d_ff=256")}
 FOLLOWERS = {"sweep_field": ("sweep_values",), "sweep_by": ("sweep_by_values",)}
