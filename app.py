@@ -66,12 +66,11 @@ def introduction(run: Run) -> None:
 def what_runs(run: Run) -> str:
     """Whose model it is, and how large; what it lacks is said right below."""
     if run.weights and weights.tells_stories():
-        text = _(
+        return _(
             "A pocket-sized model with {parameters:,} parameters runs here. It knows "
             "children's stories in English and Chinese and little else; “Real models” offers "
             "models that know more."
-        )
-        return text.format(parameters=total_parameters(run.config))
+        ).format(parameters=total_parameters(run.config))
     sizes = ngettext(
         "{n} layer and {parameters:,} parameters",
         "{n} layers and {parameters:,} parameters",

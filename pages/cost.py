@@ -68,7 +68,6 @@ def body(state: State) -> None:
 
 
 def what_is_counted(run: Run, state: State) -> str:
-    """The model, and whether it was made for texts as long."""
     n = shared.shape(state).n
     return sentences(shared.counted_model(run.config), shared.says_length(run.config, n))
 

@@ -64,13 +64,11 @@ def in_order(run: TrainingRun) -> Sequence[Panel]:
 
 @chooses()
 def to_set(run: TrainingRun | None, state: State) -> None:
-    """The way to start the next one, where a run is watched."""
     if run is not None:
         start_row(state)
 
 
 def attention(run: TrainingRun) -> None:
-    """What attention the weights along the way make."""
     live_section(attention_so_far, run.id, every=EVERY if run.state.is_active else None)
 
 
@@ -91,7 +89,6 @@ def model(run: TrainingRun) -> None:
 
 
 def model_so_far(run_id: str, state: State) -> None:
-    """The model at the step that is looked at."""
     if (run := kept(run_id)) is not None:
         what_it_became(run, state)
 

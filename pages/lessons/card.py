@@ -176,7 +176,6 @@ def _verdict(found: Guessed) -> None:
 
 
 def _why(now: Now) -> None:
-    """What explains the answer, or what was done."""
     if now.step.after:
         st.markdown(now.step.after)
 
@@ -291,7 +290,6 @@ def _lead(label: str, icon: str, way: tuple[str, dict[str, str]], told: str | No
 
 
 def _end(now: Now) -> None:
-    """What was learned, and how good the guesses were."""
     if said := sentences(now.lesson.learned, *verdict.counted(now)):
         st.success(said, icon=":material/school:")
 

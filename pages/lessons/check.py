@@ -78,13 +78,11 @@ def _shown(at: AppTest) -> Answer | None:
 
 
 def _place(at: AppTest) -> Place:
-    """Where the step measures."""
     run, text = progress.LESSON_RUN.of(at), str(at.query_params.get("text", ""))
     return Place(run, text, cached.recording, cached.model)
 
 
 def _of_other_seeds(place: Place) -> Iterator[Place]:
-    """The same where weights are drawn from other seeds."""
     if not place.run.weights:
         for seed in SEEDS[1:]:
             yield place.changed(seed=seed)
@@ -141,7 +139,6 @@ def _unclear(ask: Ask, truths: list[Values]) -> Iterator[str]:
 
 
 def _no_lead(ask: Ask, places: list[Place]) -> Iterator[str]:
-    """Where another cell of the map has nearly as much."""
     leads = [lead(answers.measured_map(ask, each)) for each in places]
     if min(leads) < MARGIN:
         yield f"another cell is nearly as large: ahead by {', '.join(f'{x:.2g}' for x in leads)}"

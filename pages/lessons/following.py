@@ -46,7 +46,6 @@ def _lead_in() -> None:
 
 
 def switch(now: Now) -> None:
-    """Whether the learner follows, where somebody leads."""
     if led.seen(now.lesson.id):
         st.toggle(_("Follow the teacher"), **link.view("follow", led.is_following()))
 

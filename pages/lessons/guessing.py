@@ -61,12 +61,10 @@ def buttons(*, is_right: bool = False) -> AbstractContextManager[Any]:
 
 
 def is_at_hand(ask: Ask | None) -> bool:
-    """Whether a question stands at the bottom of the screen."""
     return is_phone() and ask is not None and ask.kind not in progress.TALL
 
 
 def asked(ask: Ask) -> str:
-    """The question, with the unit of a number that is to be typed."""
     is_typed = ask.kind is AskKind.NUMBER and ask.unit
     return bracketed(ask.question, ask.unit) if is_typed else ask.question
 
@@ -251,7 +249,6 @@ def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | No
 
 
 def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
-    """What was clicked goes into widgets of these keys."""
     for key, value in zip(keys, values, strict=True):
         Slot(key, None).keep(value)
 

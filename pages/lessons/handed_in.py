@@ -39,7 +39,6 @@ def note_changes(now: Now) -> None:
 
 
 def _changes(now: Now, i: int) -> str:
-    """What was set in a step, by name."""
     changed = CHANGES.get().get((now.lesson.id, i), {})
     return ", ".join(f"{name} = {value}" for name, value in changed.items())
 

@@ -131,7 +131,6 @@ def _found(code: str) -> tuple[str, dict[str, str], str] | None:
 
 
 def _lesson(code: str) -> Lesson | None:
-    """The lesson of a room, where there is one."""
     name = machine.rooms().lesson_of(code)
     return progress.lesson(name) if name else None
 

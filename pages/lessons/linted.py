@@ -18,7 +18,6 @@ OVERLAP = N_("options overlap")
 
 
 def linted(lesson: Lesson) -> Iterator[tuple[Step, Fault]]:
-    """Each fault, and where."""
     for step in lesson.steps:
         yield from ((step, fault) for fault in unplayed(step))
 

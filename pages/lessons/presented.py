@@ -67,6 +67,5 @@ def _text(now: Now, run: Run | None) -> None:
 
 
 def _options(ask: Ask) -> str:
-    """What there is to choose from, as a list."""
     found = [option.label for option in ask.options] or [*ask.labels]
     return "\n".join(f"- {label}" for label in found)

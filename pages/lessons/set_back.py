@@ -9,6 +9,7 @@ from pages.figures.counting import from_one
 from pages.server import starts
 from pages.server.readers import as_text
 from pages.stage import link, progress
+from pages.stage.press import press
 from pages.stage.progress import Now
 from pages.state.fields import CONFIG
 from pages.state.values import value_in
@@ -25,12 +26,8 @@ def offer(now: Now) -> None:
         return
     text = _("These settings differ from those of this step: {changes}.")
     st.caption(text.format(changes=listing(parts[:MOST_NAMED])))
-    st.button(
-        _("Restore"),
-        icon=":material/settings_backup_restore:",
-        type="tertiary",
-        on_click=progress.set_back,
-        key="set_back",
+    press(
+        _("Restore"), "set_back", progress.set_back, icon="settings_backup_restore", type="tertiary"
     )
 
 
@@ -48,7 +45,6 @@ def _changed(now: Now) -> list[tuple[str, Any, Any]]:
 
 
 def _or_first(name: str, found: Any) -> Any:
-    """Where no layer or head was chosen, the first is shown."""
     return 0 if name in COUNTED and found is None else found
 
 

@@ -118,7 +118,6 @@ def counted(now: Now) -> Iterator[str]:
 
 
 def is_guess(ask: Ask, guess: Values | None) -> bool:
-    """Whether there is a guess at this question."""
     return bool(guess) and guess is not None and fits(ask, guess)
 
 
@@ -161,8 +160,7 @@ def _token(found: Guessed, place: int) -> str:
     """A token with its place; of another text than was guessed about, the place alone."""
     if len(found.labels) != len(found.answer.truth):
         return str(from_one(place))
-    text = _("{token} (token {n})")
-    return text.format(token=literal(found.labels[place]), n=from_one(place))
+    return _("{token} (token {n})").format(token=literal(found.labels[place]), n=from_one(place))
 
 
 def _said_of_a_cell(found: Guessed) -> str:
@@ -179,8 +177,7 @@ def _cell(found: Guessed, cell: Values) -> str:
     """A cell by the names of its row and column; of another text than now, by their numbers."""
     row, column = int(cell[0]), int(cell[1])
     if (len(found.rows), len(found.labels)) != found.answer.truth[2:]:
-        text = _("row {row}, column {column}")
-        return text.format(row=from_one(row), column=from_one(column))
+        return _("row {row}, column {column}").format(row=from_one(row), column=from_one(column))
     return _("row {row} ({query}), column {column} ({key})").format(
         row=from_one(row),
         query=literal(found.rows[row]),

@@ -113,7 +113,6 @@ def live(now: Now, run: Run | None) -> None:
 
 
 def keys(now: Now, run: Run | None) -> None:
-    """Back, and on."""
     way_back(now)
     way_on(now, run)
 
@@ -148,7 +147,6 @@ def way_on(now: Now, run: Run | None) -> None:
 
 
 def _address() -> str:
-    """Where learners go, as text within a heading."""
     return literally(joining.typed(joining.address_of(link.value("room"))))
 
 

@@ -56,7 +56,6 @@ def here(model: RealModel) -> str:
 
 
 def title(preset: str) -> str:
-    """What people call a model, or what its file is called."""
     found = known(preset)
     return found.title if found else _(starts.start(preset).title)
 

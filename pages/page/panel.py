@@ -186,7 +186,6 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
 
 
 def _model() -> str:
-    """What runs, in a word or two."""
     title = opening.title(link.value("preset"))
     return _("{model} (changed)").format(model=title) if link.now().config_changes else title
 

@@ -180,7 +180,6 @@ def architecture(
 
 
 def seed() -> None:
-    """Draw the seed alone, for what trains models of its own."""
     st.caption(_("The open panel trains models of its own, so only the seed matters here."))
     CONTROLS["seed"].draw("seed", Shown(weights.config(None, "")))
 

@@ -32,7 +32,6 @@ class Slot(Generic[T]):
         return found
 
     def of(self, tested: "AppTest") -> T:
-        """What the session of a page that is tested keeps."""
         found: T = tested.session_state.get(self.name, self.default)
         return found
 
@@ -42,5 +41,4 @@ class Slot(Generic[T]):
 
 
 def shown_by(key: str) -> Any:
-    """What the widget of this key shows."""
     return st.session_state[key]

@@ -272,11 +272,10 @@ def _painted_note() -> str:
     side = link.value("painted").partition(".")[0]
     if not side:
         return _("No mask is painted yet, so the causal mask is used. Paint one on the Masks page.")
-    text = _(
+    return _(
         "This mask was painted for {n} tokens: for a longer text, the rest of the mask is "
         "causal; for a shorter one, the mask is cropped."
-    )
-    return text.format(n=side)
+    ).format(n=side)
 
 
 def hide_control(run: Run) -> None:

@@ -40,7 +40,6 @@ def n_updates(field: str, state: State) -> int:
 
 
 def start_button(label: str, spec: TrainingSpec, *, key: str) -> None:
-    """The way to it."""
     press(label, f"train_{key}", _start, spec, key, icon="model_training")
 
 

@@ -193,7 +193,6 @@ def _said_of_a(whole: str, state: State) -> None:
 
 
 def way_to(how: Compression, label: str, key: str) -> None:
-    """A button that makes this variant the model of all pages."""
     press(label, key, _use, name_of(how), icon="arrow_forward")
 
 

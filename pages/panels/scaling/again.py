@@ -115,12 +115,11 @@ def _epochs_axis() -> Axis:
 
 def says_how(found: Found) -> str:
     """How the worth is read off."""
-    text = _(
+    return _(
         "The amount of fresh text that gives the same loss is interpolated between runs on "
         "{least} to {most} fresh tokens, each with its own cosine schedule; a loss above all "
         "of theirs counts as that of the smallest."
-    )
-    return text.format(least=size(found[-1].unique), most=size(found[0].unique))
+    ).format(least=size(found[-1].unique), most=size(found[0].unique))
 
 
 AGAIN = (

@@ -20,18 +20,15 @@ Found = tuple[Reached, ...]
 
 @lru_cache(maxsize=16)
 def fit(found: Found) -> Fit:
-    """The curve through what was reached."""
     return fit_of(found)
 
 
 def noise_scale(found: Found) -> float:
-    """The mean over all trainings, in powers, in texts."""
     scales = [each.noise_scale for each in found if isfinite(each.updates)]
     return float(np.exp(np.mean(np.log(scales))))
 
 
 def ratio(found: Found) -> float:
-    """How many times the critical batch it is."""
     return noise_scale(found) / fit(found).critical
 
 

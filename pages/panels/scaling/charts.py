@@ -19,13 +19,11 @@ COLORS = (
 
 
 def size_axis(values: pd.Series) -> Axis:
-    """Parameters, in powers."""
     title = _("parameters N (logarithmic)")
     return Axis(title, (values.min(), values.max()), of="n", is_log=True, said=size)
 
 
 def flops_axis(values: pd.Series) -> Axis:
-    """FLOPs, in powers."""
     title = _("training FLOPs C = 6·N·D (logarithmic)")
     return Axis(title, (values.min(), values.max()), of="flops", is_log=True, said=in_flops)
 

@@ -48,18 +48,15 @@ class FloorFacts(NamedTuple):
 
     @property
     def is_inside(self) -> bool:
-        """Whether the true floor lies in the band of the fitted one."""
         floor = self.lab.fit.floor
         return floor.least <= self.least_loss <= floor.most
 
     @property
     def misses(self) -> pd.Series:
-        """By how many nats each of the floors is off."""
         return self.floors["value"] - self.least_loss
 
     @property
     def miss(self) -> float:
-        """By how much the fitted floor is off, relative."""
         return self.lab.fit.law.floor / self.least_loss - 1
 
 
@@ -101,13 +98,12 @@ def says_floor(facts: FloorFacts) -> str:
 
 def says_band_of(facts: FloorFacts) -> str:
     """What the band holds."""
-    text = _(
+    return _(
         "The 90% band contains nine in ten of {n} fits, each to runs resampled after one "
         "budget or the cheapest ones were left out. It would contain the true value if losses"
         " followed the law exactly; here the exponents change slowly with size, so E is off "
         "to one side."
-    )
-    return text.format(n=len(facts.lab.fit.others))
+    ).format(n=len(facts.lab.fit.others))
 
 
 def says_known(facts: FloorFacts) -> str:
@@ -200,7 +196,6 @@ def approach_chart(facts: FloorFacts) -> Chart:
 
 
 def _decade(flops: float) -> float:
-    """Budgets that are nearly the same, as one."""
     return round(4 * float(np.log10(flops)))
 
 
@@ -224,7 +219,6 @@ def level_rows(facts: FloorFacts) -> pd.DataFrame:
 
 
 def at(_run: Run, state: State) -> tuple[shared.Runs, Counted] | None:
-    """The runs that ship."""
     runs = (*shared.recorded_runs(), *held_out())
     return (runs, shared.counted(state)) if runs else None
 

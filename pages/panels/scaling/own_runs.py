@@ -38,7 +38,6 @@ def read_facts(raw: bytes) -> tuple[Read, ValleyFacts]:
 
 
 def own_facts(raw: bytes) -> ValleyFacts:
-    """Both fits."""
     return read_facts(raw)[1]
 
 

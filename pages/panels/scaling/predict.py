@@ -40,17 +40,14 @@ class Foretold(NamedTuple):
     expected: Band
 
     def miss(self, loss: float) -> float:
-        """By how much it lies above what was expected, relative."""
         return loss / self.expected.value - 1
 
     def holds(self, loss: float) -> bool:
-        """Whether it lies in its band."""
         return self.expected.least <= loss <= self.expected.most
 
 
 @lru_cache(maxsize=16)
 def predict_facts(runs: shared.Runs, larger: shared.Runs, counted: Counted) -> PredictFacts:
-    """The law of the small runs against the larger ones."""
     return lab.predict_facts(shared.by_budget((*runs, *larger), counted))
 
 
@@ -106,12 +103,11 @@ def says_bend(facts: PredictFacts) -> str:
 def says_all(facts: PredictFacts) -> str:
     """The same test of every budget that can be foretold."""
     inside, n = facts.inside_of_all
-    text = _(
+    return _(
         "The same test was made for every budget that has three cheaper ones: each was "
         "predicted by a law fitted to the cheaper ones only. Of the {n} runs predicted in "
         "this way, {inside} had a loss inside their 90% band."
-    )
-    return text.format(n=n, inside=inside)
+    ).format(n=n, inside=inside)
 
 
 def says_band_of(_facts: PredictFacts) -> str:
@@ -203,7 +199,6 @@ def _one_more(run: Run, runs: shared.Runs, counted: Counted, state: State) -> No
 
 
 def at(_run: Run, state: State) -> tuple[shared.Runs, shared.Runs, Counted] | None:
-    """What ships."""
     runs, larger = shared.recorded_runs(), held_out()
     return (runs, larger, shared.counted(state)) if runs and larger else None
 

@@ -24,11 +24,9 @@ class RateFacts(NamedTuple):
     found: tuple[Tried, ...]
 
     def best(self, scheme: Scheme) -> list[float]:
-        """The best rate of each width, the narrowest first."""
         return [*best_rates(self.found, scheme).values()]
 
     def moves(self, scheme: Scheme) -> float:
-        """How many times the best rates of all widths lie apart."""
         return max(self.best(scheme)) / min(self.best(scheme))
 
     @property
@@ -104,12 +102,10 @@ def rate_chart(facts: RateFacts, scheme: Scheme) -> Chart:
 
 
 def standard_chart(facts: RateFacts) -> Chart:
-    """The curves of the standard scheme."""
     return rate_chart(facts, Scheme.STANDARD)
 
 
 def mup_chart(facts: RateFacts) -> Chart:
-    """Those of muP."""
     return rate_chart(facts, Scheme.MUP)
 
 

@@ -13,7 +13,6 @@ Found = tuple[Shaped, ...]
 
 
 def times(found: Found) -> float:
-    """How many times the best loss the worst one is."""
     losses = [each.excess for each in found]
     return max(losses) / min(losses)
 

@@ -42,18 +42,15 @@ def by_budget(runs: Runs, counted: Counted) -> list[list[Trained]]:
 
 
 def counted(state: State) -> Counted:
-    """Which parameters count as the size of a model."""
     return Counted(state.size_counts)
 
 
 def counted_choice(place: str) -> None:
-    """Choose which, in several panels."""
     label = _("Model size N counts")
     pick("size_counts", label, COUNTED, label_of=lambda name: _(COUNTED[name]), place=f"_{place}")
 
 
 def live_choice(name: str, label: str) -> None:
-    """Whether it is trained here and now."""
     switch(name, label)
 
 
@@ -91,7 +88,6 @@ def says_trained(*, is_recorded: bool) -> str:
 
 
 def says_band(band: Band, digits: int = 2) -> str:
-    """A number with its band of 90 %."""
     value, least, most = (f"{each:.{digits}f}" for each in band)
     return _("{value} (90% band: {least} to {most})").format(value=value, least=least, most=most)
 
@@ -104,11 +100,9 @@ def size(count: float) -> str:
 
 
 def in_flops(count: float) -> str:
-    """FLOPs as powers of ten."""
     mantissa, _e, power = f"{count:.1e}".partition("e")
     return f"{rounded(float(mantissa))}e{int(power)}"
 
 
 def seconds_of(runs: Runs) -> float:
-    """What these trainings took."""
     return sum(run.seconds for run in runs)

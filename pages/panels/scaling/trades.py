@@ -76,13 +76,11 @@ def what_else(run: Run, state: State) -> None:
 
 
 def at(_run: Run, state: State) -> tuple[Any, ...] | None:
-    """What ships of the one that is looked at."""
     found = recorded(VIEWS[state.trade].series())
     return (found, state.trade) if found else None
 
 
 def shows(_found: Any, trade: str) -> tuple[Item, ...]:
-    """Its parts."""
     return VIEWS[trade].shows
 
 

@@ -60,12 +60,10 @@ class SlopeFacts(NamedTuple):
 
     @property
     def is_flat(self) -> bool:
-        """Whether under muP neither depends on the width."""
         return max(map(abs, self.slopes(Scheme.MUP))) < FLAT
 
     @property
     def n_updates(self) -> int:
-        """How many updates were made."""
         return len(self.found[0].logits)
 
 
@@ -217,7 +215,6 @@ def _curves(found: tuple[Tried, ...], place: Any) -> None:
 
 
 def at(_run: Run, state: State) -> tuple[tuple[Tried, ...]] | None:
-    """The search that ships."""
     found = recorded(_search(OptimizerKind(state.transfer_optimizer)))
     return (found,) if found else None
 

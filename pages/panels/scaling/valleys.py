@@ -56,11 +56,10 @@ def says_valleys(facts: ValleyFacts) -> str:
 def _says_outside(facts: ValleyFacts) -> str:
     if not facts.n_outside:
         return ""
-    text = _(
+    return _(
         "{n} of {all} valleys have their bottom at or beyond their outermost run; their parabolas "
         "are left out of the line."
-    )
-    return text.format(n=facts.n_outside, all=len(facts.valleys))
+    ).format(n=facts.n_outside, all=len(facts.valleys))
 
 
 def says_law(facts: ValleyFacts) -> str:
@@ -147,7 +146,6 @@ def _estimate() -> None:
 
 
 def at(_run: Run, state: State) -> tuple[shared.Runs, Counted] | None:
-    """The runs that ship."""
     runs = shared.recorded_runs()
     return (runs, shared.counted(state)) if runs else None
 

@@ -71,8 +71,7 @@ def _line(of_head: pd.DataFrame, is_selected: bool, _: Translate) -> dict[str, A
 
 
 def _hover(row: Any, _: Translate) -> str:
-    text = _("layer {layer}, head {head}, step {step:,}: {share:.0%}")
-    return text.format(
+    return _("layer {layer}, head {head}, step {step:,}: {share:.0%}").format(
         layer=from_one(row.layer), head=from_one(row.head), step=row.step, share=row.share
     )
 

@@ -40,7 +40,6 @@ WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
 
 
 def tiles_alt(run: Run, *_marked: int) -> str:
-    """Write the alt text of all heads."""
     listed = listing(layers.labelled_tiles(run)["hover"])
     return _("Attention weights of all heads in all layers: {listed}.").format(listed=listed)
 
@@ -208,7 +207,6 @@ def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
 
 
 def _open_head(config: ModelConfig, customdata: list[Any]) -> None:
-    """A tile was clicked."""
     row, head = divmod(int(customdata[0]), config.n_heads)
     link.change("layer", config.attention_layers[row])
     link.change("head", head)

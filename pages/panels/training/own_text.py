@@ -13,7 +13,6 @@ KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
 
 
 def text() -> str | None:
-    """The text that this session brought, if it did."""
     corpus = TEXT.get()
     return corpus.text if corpus else None
 

@@ -126,7 +126,6 @@ def memory(spec: TrainingSpec) -> TrainingMemory:
 
 @lru_cache(maxsize=64)
 def n_parameters(spec: TrainingSpec) -> int:
-    """The parameters of the model that is trained, by formula."""
     return total_parameters(spec.config)
 
 
@@ -208,7 +207,6 @@ def start_row(state: State) -> None:
 
 
 def _mend(fault: Fault, *, key: str) -> None:
-    """Set what mends a fault."""
     use_mend(fault, key, change=_change, type="secondary")
 
 
@@ -243,9 +241,8 @@ def _one_minute(n_steps: int, state: State) -> None:
     most = max((n for n in N_STEPS if n <= n_steps), default=N_STEPS[0])
     if most == state.n_steps:
         return
-    text = _("Start with {n:,} updates, about a minute")
     st.button(
-        text.format(n=most),
+        _("Start with {n:,} updates, about a minute").format(n=most),
         icon=":material/timer:",
         type="tertiary",
         key="one_minute",
@@ -333,13 +330,12 @@ def _more(recipe: Recipe, state: State) -> None:
 
 def says_learning(spec: TrainingSpec) -> str:
     """What a training does, for who has never seen one."""
-    text = _(
+    return _(
         "Training repeats three moves, here {n_steps:,} times: the model guesses, its guesses"
         " are compared with the right answers, and each of its {total:,} numbers (parameters)"
         " is shifted a little so that the same guesses would be less wrong. The recipe sets "
         "how large these shifts are."
-    )
-    return text.format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
+    ).format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
 
 
 def what_is_learned(state: State) -> Callable[[], None]:
@@ -393,6 +389,5 @@ def _beside_its_plan() -> Sequence[Any]:
 
 
 def _plan(state: State) -> None:
-    """The learning rate over all steps."""
     recipe, _faults = wanted_recipe(state)
     show(setup_picture.rates, recipe, state.config.d_model, facts=plan, key="planned_rates")

@@ -75,7 +75,6 @@ def _pace(spec: TrainingSpec) -> Pace | None:
 
 
 def model_controls(state: State) -> None:
-    """The model to train, as the task's learner has it."""
     architecture = learner(TaskKind(state.task), state)
     sidebar.to_train(state.config.nearest(architecture=architecture)[0])
 
@@ -132,13 +131,11 @@ def _text(run: TrainingRun, token_ids: tuple[int, ...], vocabulary: str) -> Inpu
 
 
 def is_of_pairs(run: TrainingRun) -> bool:
-    """Whether it reads a source and writes a target."""
     return run.spec.config.architecture is Architecture.ENCODER_DECODER
 
 
 @lru_cache(maxsize=16)
 def own_row(task: TaskConfig) -> tuple[int, ...]:
-    """The row of a task at which every model is looked at."""
     return fixed_input(starts.build_task_once(task))
 
 
@@ -157,7 +154,6 @@ def run_choice(state: State) -> None:
 
 
 def title_of(run_id: str) -> str:
-    """What the run of this name is called."""
     run = runs.find(run_id)
     return title(run) if run is not None else run_id
 
@@ -190,11 +186,10 @@ ONE_MINUTE = 60.0  # seconds
 
 def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
-    text = _(
+    return _(
         "About {time} for {n:,} updates on this machine, estimated by timing a few; scoring "
         "and sampling take extra time."
-    )
-    return text.format(time=_duration(seconds), n=n_steps)
+    ).format(time=_duration(seconds), n=n_steps)
 
 
 def _duration(seconds: float) -> str:

@@ -58,20 +58,18 @@ def _says_useless(facts: StaircaseFacts) -> str:
     """The steps that bring nothing by themselves."""
     if not facts.useless:
         return ""
-    text = _(
+    return _(
         "The step “{names}” alone brings no gain larger than the difference between two seeds."
-    )
-    return text.format(names=enumeration(_(NAMES[name]) for name in facts.useless))
+    ).format(names=enumeration(_(NAMES[name]) for name in facts.useless))
 
 
 def says_text(facts: StaircaseFacts) -> str:
     """What the models have read, and what they go on with."""
-    text = _(
+    return _(
         "The models were trained on Python's documentation, which contains brackets and "
         "unfinished lines. Each continues {begins}, the start of a passage that it has never "
         "read; the last row shows the passage itself. Watch letters become words."
-    )
-    return text.format(begins=literal(facts.begins))
+    ).format(begins=literal(facts.begins))
 
 
 def says_how(facts: StaircaseFacts) -> str:

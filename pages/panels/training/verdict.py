@@ -101,16 +101,14 @@ def _so_far(asked: Contest, was_running: bool) -> None:
 
 
 def says_verdicts(found: tuple[Verdict, ...]) -> str:
-    """One sentence a currency."""
     return sentences(*(_says(each) for each in found))
 
 
 def _says(found: Verdict) -> str:
     if len(found.differences) == 1:
-        text = _(
+        return _(
             "With {currency}, the one seed differs by {mean:+.3f} nats, which is not conclusive."
-        )
-        return text.format(currency=_(NAMES[found.currency]), mean=found.mean)
+        ).format(currency=_(NAMES[found.currency]), mean=found.mean)
     return _(ANSWERS[found.answer]).format(
         currency=_(NAMES[found.currency]), mean=found.mean, width=found.half_width
     )

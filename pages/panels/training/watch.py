@@ -167,7 +167,6 @@ def says_learning(facts: LearningFacts, name: str) -> str:
 
 
 def score_name(view: RunView) -> str:
-    """What the score counts."""
     return _(starts.build_task_once(view.spec.task).score_name)
 
 
@@ -177,11 +176,10 @@ def sample_sentence(sample: Sample) -> str:
     if not sample.answers:
         return said
     n_right = sum(answer.written == answer.right for answer in sample.answers)
-    text = _(
+    return _(
         "{when}: {right} of {n} validation examples correct, with the most probable token "
         "chosen at each step"
-    )
-    return text.format(when=said, right=n_right, n=len(sample.answers))
+    ).format(when=said, right=n_right, n=len(sample.answers))
 
 
 def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
@@ -257,7 +255,6 @@ def curves_panel(run: TrainingRun, state: State) -> None:
 
 
 def samples_panel(run: TrainingRun) -> None:
-    """What the model writes along the way."""
     live_section(draw_samples, run.id, every=CURVES_EVERY if run.state.is_active else None)
 
 
@@ -351,7 +348,6 @@ def _newest_evaluation(view: RunView) -> int | None:
 
 
 def _steps(run: TrainingRun, other: TrainingRun | None, state: State) -> Steps:
-    """As far as the longest of the runs."""
     most = max(each.spec.recipe.n_steps for each in (run, other or run))
     return Steps(most, state.log_steps)
 
