@@ -86,7 +86,7 @@ def pages_are_waited_for() -> Iterator[None]:
     look = local_script_runner.require_widgets_deltas
 
     def wait(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
-        runner._script_thread.join(timeout)
+        runner._script_thread.join(max(timeout, 150))  # 3 s by itself, which a busy machine takes
         look(runner, timeout)
 
     with pytest.MonkeyPatch.context() as patch:

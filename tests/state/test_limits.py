@@ -37,7 +37,7 @@ def test_every_limit_of_a_field_is_shown_by_its_control(make: str, end: str):
         for name, read in kept_to(make).items():
             getattr(controls, make)(name, name, getattr(read, end))
 
-    at = AppTest.from_function(all_controls, args=(make, end), default_timeout=100).run()
+    at = AppTest.from_function(all_controls, args=(make, end)).run()
     assert [error.stack_trace for error in at.exception] == []
     found = {each.label: each.value for each in (*at.slider, *at.number_input)}
     assert found == {name: getattr(read, end) for name, read in kept_to(make).items()}
