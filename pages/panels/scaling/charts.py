@@ -29,16 +29,21 @@ def flops_axis(values: pd.Series) -> Axis:
 
 
 def valley_chart(facts: ValleyFacts) -> Chart:
-    """A dot a run, by budget; through each budget its parabola and the one law of all."""
+    """A dot a run, by budget; through each budget its parabola and the one law of all.
+
+    In the legend the budgets stand first, in their colors, then the kinds of lines.
+    """
     series: list[Series] = []
+    kinds: list[Series] = []
     for i, valley in enumerate(facts.valleys):
         color = COLORS[i % len(COLORS)]
         runs = facts.table[(facts.table["flops"] / valley.flops - 1).abs() < 0.25]
         curve = facts.curves[facts.curves["valley"] == i]
         bottom = pd.DataFrame({"n": [valley.size], "loss": [valley.loss]})
         look = Look(_("parabolas"), color, width=1.5, dash="dot")
-        series += [
-            dots("loss", Look(_("{c} FLOPs").format(c=in_flops(valley.flops)), color), rows=runs),
+        name = _("{c} FLOPs").format(c=in_flops(valley.flops))
+        series.append(dots("loss", Look(name, color), rows=runs))
+        kinds += [
             line("parabola", look, rows=curve, in_legend=i == 0),
             line("law", Look(_("the law"), color, width=2), rows=curve, in_legend=i == 0),
             dots(
@@ -55,7 +60,7 @@ def valley_chart(facts: ValleyFacts) -> Chart:
         facts.table,
         size_axis(facts.table["n"]),
         Axis(_("loss, nats per token")),
-        series,
+        [*series, *kinds],
         hover="N = {n:,.0f}: {y:.4f}",
         legend=Legend.FOOT,
         tall=340,
