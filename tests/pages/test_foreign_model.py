@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 from brought_folders import save_folder
-from opened import PAGES, assert_works, opened, said, words_in_pictures
+from opened import OF_THE_READER, assert_works, opened, said, words_in_pictures
 from streamlit.testing.v1 import AppTest
 from tokenizers import decoders, models, pre_tokenizers
 
@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("shallow")
 TEXT = "the small robot sees the red ball"
 # They train, or measure against, models of their own, and name them.
 OF_OTHERS = {"ideas", "trade-off", "peeking", "race"}
-OWN_PAGES = [page for page in PAGES if "training" not in page]  # it trains on a task of ours
+# Training trains on a task of ours.
+OWN_PAGES = [page for page in OF_THE_READER if "training" not in page]
 # What Home tells of the story model says that it is that one's.
 SHE_OR_HE = re.compile("the small story model|in the stories")
 # Each page with a model of its own kind.
