@@ -88,11 +88,7 @@ class RayEngine:
             self._counted = self._answered = now
             self._n = max(1, int(self._ray.cluster_resources().get(self._unit, 0)))
         elif now > self._answered + SECONDS_LOST:
-            text = N_(
-                "The head node of the Ray cluster at {address} was lost: start it again with "
-                "ray start --head and resume; finished runs are kept"
-            )
-            raise ConfigError([Fault(text, {"address": self._address})])
+            raise _lost_head(self._address)
         return self._n
 
     def events(
@@ -164,8 +160,6 @@ def connected(address: str) -> Any:
         text = N_("Ray is not installed: pip install blockscope[ray]")
         raise ConfigError([Fault(text)]) from None
     try:
-        if ray.is_initialized() and not is_there(ray):
-            ray.shutdown()
         if not ray.is_initialized():
             _reach(address)
             quiet = {"log_to_driver": False, "logging_level": "error"}
@@ -173,6 +167,8 @@ def connected(address: str) -> Any:
     except (OSError, RuntimeError, ValueError) as error:
         text = N_("There is no Ray cluster at {address} ({error}): start one with ray start --head")
         raise ConfigError([Fault(text, {"address": address, "error": error})]) from error
+    if not is_there(ray):  # Ray cannot be left while other threads use it
+        raise _lost_head(address)
     return ray
 
 
@@ -242,6 +238,14 @@ def _write(folder: Path, kept: Kept) -> None:
     if kept:
         shutil.rmtree(folder, ignore_errors=True)
         new.replace(folder)
+
+
+def _lost_head(address: str) -> ConfigError:
+    text = N_(
+        "The head node of the Ray cluster at {address} was lost: start it with ray start --head, "
+        "start Blockscope again and resume; finished runs are kept"
+    )
+    return ConfigError([Fault(text, {"address": address})])
 
 
 def _lost(error: BaseException) -> Ended:

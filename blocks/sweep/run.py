@@ -20,7 +20,8 @@ def trained(
 ) -> Iterator[Told]:
     """`Done` for each point, of those that are known at once, and what is told on the way to it.
 
-    `Ended` in its place where a point could not be trained, or is left off.
+    `Ended` in its place where a point could not be trained, or is left off. All settings are
+    trained from the first seed first.
     """
     losses: dict[str, float] = {}
     while not leaves_off():
@@ -28,6 +29,7 @@ def trained(
         wanted = [point for key, point in points.items() if key not in losses]
         if not wanted:
             return
+        wanted.sort(key=lambda point: sweep.seeds.index(point.spec.seed))  # soon one of each
         for told in _trained(wanted, engine, store, leaves_off):
             match told.event:
                 case Done(outcome=outcome):

@@ -124,7 +124,7 @@ def test_a_lost_head_node_says_the_mend_and_what_is_finished_stays(tmp_path: Pat
         cluster.remove_node(cluster.head_node, allow_graceful=False)
         said = process.stderr.read()
     cluster.shutdown()
-    assert process.returncode == 1 and "start it again with ray start --head" in said
+    assert process.returncode == 1 and "start it with ray start --head" in said
     sweep = read_sweep(OF_FILE)
     finished = {point.key for point in sweep.planned() if store.get(point)}
     here = Here(store)

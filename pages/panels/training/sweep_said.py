@@ -147,7 +147,9 @@ def _lines(lines: dict[str, list[dict[str, Any]]], seeds: str) -> list[Series]:
         each = Look(seeds, color, "circle-open", size=7)
         of_seeds = table.explode("losses").astype({"losses": float})
         hover = "{name}<br>{losses:.4f}"
-        series.append(dots("losses", each, rows=of_seeds, hover=hover, in_legend=i == 0))
+        series.append(
+            dots("losses", each, rows=of_seeds, hover=hover, in_legend=i == len(lines) - 1)
+        )
     return series
 
 
@@ -194,7 +196,7 @@ def says_state(view: View) -> str:
                 n=len(view.live)
             )
         )
-    elif view.is_running:
+    elif view.is_running and len(view.found) < view.n_planned:
         said.append(_says_waiting(view))
     if view.is_running and view.seconds_left is not None:
         said.append(_("about {time} left").format(time=roughly(view.seconds_left)))
