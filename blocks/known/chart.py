@@ -2,12 +2,13 @@
 
     python -m blocks.known.chart
 
-asks all instruments about all models anew, in about a minute on a core, and keeps the counts. On
+asks all instruments about all models anew, in about two minutes on a core, and keeps the counts. On
 other processors a count may differ where two numbers nearly tie.
 """
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import torch
@@ -15,9 +16,11 @@ import torch
 from blocks.known.cells import CONTROLS, FILE, INSTRUMENTS, Cell, Question, recorded_cells
 from blocks.known.scores import Score, score
 from blocks.known.scoring import LAST, LOTS, SEEDS, Hits, of_subject
-from blocks.known.subjects import CONTROL_NAMES, control, subject
+from blocks.known.subjects import CONTROL_NAMES, Origin, Subject, control, subject
 from blocks.known.words import MODELS
 from blocks.model.shipped import write_rows
+from blocks.training.loop import Training
+from blocks.weights.tensors import read_weights
 
 DIGITS = 4
 
@@ -94,6 +97,17 @@ class ChartFacts:
         return tuple(each for each in self.scores.values() if not each.is_above_chance)
 
     @property
+    def least_stable(self) -> Score:
+        """The instrument whose mean score differs most between seeds."""
+        return max(self.scores.values(), key=lambda each: each.spread)
+
+    @property
+    def trained_points(self) -> float:
+        """How far scores of one instrument on one trained model lie apart at most, in points."""
+        told = [each.scores for each in self.shown if each.origin == Origin.TRAINED and each.scores]
+        return 100 * max(max(scores) - min(scores) for scores in told)
+
+    @property
     def n_controls(self) -> int:
         """How many controls there are."""
         return len(self.planted) + len(self.on_ignorant)
@@ -143,8 +157,25 @@ def measured(seeds: Sequence[int] = SEEDS, names: Sequence[str] = ()) -> tuple[C
     for seed in seeds:
         asked = [name for name in (*MODELS, *CONTROL_NAMES) if not names or name in names]
         for name in asked:
-            hits += of_subject(subject(name) if name in MODELS else control(name, seed), seed)
+            hits += of_subject(asked_model(name, seed), seed)
     return cells_of(hits)
+
+
+def asked_model(name: str, seed: int) -> Subject:
+    """The model that is asked under a seed: of trained ones that of 0 ships, others are made anew.
+
+    The controls are drawn or trained from each seed.
+    """
+    if name not in MODELS:
+        return control(name, seed)
+    known = subject(name)
+    if known.origin is not Origin.TRAINED or not seed:
+        return known
+    from blocks.training.shipped_models import POCKET  # builds tokenizers
+
+    training = Training(replace(POCKET[known.program].spec, seed=seed))
+    deque(training.events(), maxlen=0)
+    return replace(known, file=replace(known.file, tensors=read_weights(training.model)))
 
 
 @lru_cache(maxsize=1)

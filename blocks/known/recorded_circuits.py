@@ -6,21 +6,24 @@ trains them anew: some minutes on a core.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
 
 from blocks.known.sparse import Circuit, SparseTraining, Weight
+from blocks.known.stacked import trained_together
 from blocks.model.shipped import rows_in, shipped, write_rows
 
 FILE = shipped("runs", "circuits.json")
 SEEDS = range(5)
-CONTROL_SEEDS = range(2)
+CONTROL_SEEDS = range(3)
 LEAST_RATIO = 5
-N_TEXTS = 32  # of the control: so few that they can be learned by heart
-SHARES = 0.02, 0.05, 0.07, 0.1, 0.15, 0.3, 1.0  # of the weights, one tried after the other
+N_TEXTS = 8, 16, 32  # of the control: so few that they can be learned by heart
+SHARES = 0.02, 0.1, 0.15, 0.3  # of the weights, one tried after the other
+N_CONTROL_UPDATES = 4000  # twice as many: learning by heart takes longer than finding a rule
 
 
 class Rung(NamedTuple):
@@ -30,6 +33,7 @@ class Rung(NamedTuple):
     """
 
     seed: int
+    n_texts: int
     is_shuffled: bool
     n_trained: int
     n_kept: int
@@ -43,10 +47,12 @@ class Recorded(NamedTuple):
     circuits: Mapping[int, Circuit]
     control: tuple[Rung, ...]
 
-    def learned(self, *, is_shuffled: bool) -> list[Rung]:
+    def learned(self, n_texts: int, *, is_shuffled: bool) -> list[Rung]:
         """Of each seed the model with the fewest weights that learned all answers."""
         return [
-            each for each in self.control if each.is_shuffled == is_shuffled and each.accuracy == 1
+            each
+            for each in self.control
+            if (each.n_texts, each.is_shuffled, each.accuracy) == (n_texts, is_shuffled, 1)
         ]
 
     @property
@@ -56,10 +62,13 @@ class Recorded(NamedTuple):
 
     @property
     def ratios(self) -> list[float]:
-        """How many times as many weights shuffled answers take, of the seeds that learned both."""
-        few = {each.seed: each.n_kept for each in self.learned(is_shuffled=False)}
-        many = self.learned(is_shuffled=True)
-        return [each.n_kept / few[each.seed] for each in many if each.seed in few]
+        """How many times as many weights shuffled answers take, of the seeds that learned both.
+
+        Of the most texts: the fewer there are, the less a rule saves.
+        """
+        true, shuffled = (self.learned(N_TEXTS[-1], is_shuffled=each) for each in (False, True))
+        few = {each.seed: each.n_kept for each in true}
+        return [each.n_kept / few[each.seed] for each in shuffled if each.seed in few]
 
     @property
     def is_proof(self) -> bool:
@@ -82,12 +91,12 @@ def _read(row: Mapping[str, Any]) -> Circuit:
     return Circuit(**{**row, **weights})
 
 
-def rung(training: SparseTraining) -> Rung:
+def rung(training: SparseTraining, found: Circuit) -> Rung:
     """What is left of one model, and what it can do."""
-    found = next(each for each in training.results(()) if isinstance(each, Circuit))
     return Rung(
-        seed=found.seed,
-        is_shuffled=found.is_shuffled,
+        seed=training.seed,
+        n_texts=training.n_texts,
+        is_shuffled=training.is_shuffled,
         n_trained=len(found.trained),
         n_kept=len(found.kept),
         accuracy=found.accuracy,
@@ -95,18 +104,26 @@ def rung(training: SparseTraining) -> Rung:
     )
 
 
-def control_of(seed: int, *, is_shuffled: bool, share: float) -> SparseTraining:
+def control_of(seed: int, n_texts: int, *, is_shuffled: bool, share: float) -> SparseTraining:
     """A training of few texts, which all stand in each batch."""
-    return SparseTraining(seed=seed, is_shuffled=is_shuffled, share=share, n_texts=N_TEXTS)
+    return SparseTraining(
+        seed=seed,
+        is_shuffled=is_shuffled,
+        share=share,
+        n_updates=N_CONTROL_UPDATES,
+        n_texts=n_texts,
+    )
 
 
-def climbed(seed: int, *, is_shuffled: bool) -> Iterator[Rung]:
-    """Models of ever more weights, up to the first that learns all answers."""
+def climbed(seeds: Sequence[int], n_texts: int) -> Iterator[Rung]:
+    """Models of ever more weights, of each seed and kind up to the first that learns all."""
+    left = [*product(seeds, (False, True))]
     for share in SHARES:
-        found = rung(control_of(seed, is_shuffled=is_shuffled, share=share))
-        yield found
-        if found.accuracy == 1:
-            return
+        tried = [control_of(seed, n_texts, is_shuffled=kind, share=share) for seed, kind in left]
+        models = trained_together(tried) if tried else ()
+        found = [rung(each, each.pruned(model)) for each, model in zip(tried, models, strict=True)]
+        yield from found
+        left = [(each.seed, each.is_shuffled) for each in found if each.accuracy < 1]
 
 
 def record_circuits() -> None:
@@ -117,12 +134,7 @@ def record_circuits() -> None:
 
 def record_control() -> None:
     """Train and prune the models of the control, and keep what is left of them."""
-    found = [
-        tuple(each)
-        for seed in CONTROL_SEEDS
-        for is_shuffled in (False, True)
-        for each in climbed(seed, is_shuffled=is_shuffled)
-    ]
+    found = [each for n_texts in N_TEXTS for each in climbed(CONTROL_SEEDS, n_texts)]
     write_rows(FILE, {**rows_in(FILE), "control": found})
 
 

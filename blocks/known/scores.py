@@ -44,6 +44,11 @@ class Score:
         """How far the means of the seeds lie apart."""
         return max(self.by_seed) - min(self.by_seed)
 
+    @property
+    def points(self) -> float:
+        """The same in percentage points."""
+        return 100 * self.spread
+
 
 def wilson(n_right: int, n: int) -> tuple[float, float]:
     """The interval of Wilson (1927) for a share, 95 %."""

@@ -5,7 +5,7 @@ After each update all but the largest weights of every matrix are set to 0, as i
 falls from all to `KEPT_SHARE`. Then single weights go for good, as long as the answers stay.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -108,8 +108,7 @@ class SparseTraining:
 
     def _all(self) -> Iterator[Part | Circuit]:
         model = build(CONFIG, seed=self.seed)
-        texts = learned(self.seed, self.n_texts, is_shuffled=self.is_shuffled)
-        optimizer = AdamW(model.parameters(), lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=0.0)
+        texts, optimizer = self.texts, optimizer_of(model.parameters())
         for update in range(self.n_updates):
             progress = update / self.n_updates
             optimizer.param_groups[0]["lr"] = rate(progress, update)
@@ -117,14 +116,20 @@ class SparseTraining:
             loss_of(model, rows).backward()
             optimizer.step()
             optimizer.zero_grad()
-            keep_largest(model, share_at(progress, self.share))
+            keep_largest(model.parameters(), share_at(progress, self.share))
             if (update + 1) % (self.n_updates // N_PARTS) == 0:
                 loss, accuracy = measured(model, texts)
                 yield Part(update + 1, len(weights_of(model)), loss, accuracy)
-        yield self._pruned(model, texts)
+        yield self.pruned(model)
 
-    def _pruned(self, model: nn.Module, texts: Texts) -> Circuit:
-        before = weights_of(model)
+    @property
+    def texts(self) -> Texts:
+        """What is learned."""
+        return learned(self.seed, self.n_texts, is_shuffled=self.is_shuffled)
+
+    def pruned(self, model: nn.Module) -> Circuit:
+        """What is left of the trained model once single weights are taken out."""
+        before, texts = weights_of(model), self.texts
         if margin(model, texts) > 0:
             prune(model, texts)
         kept = weights_of(model)
@@ -150,13 +155,22 @@ def share_at(progress: float, share: float) -> float:
     return share ** min(1.0, progress / SPARSE_FROM)
 
 
+def optimizer_of(weights: Iterable[Tensor]) -> AdamW:
+    """What updates them: no decay, as it would move those that are 0."""
+    return AdamW(weights, lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=0.0)
+
+
 @torch.no_grad()
-def keep_largest(model: nn.Module, share: float) -> None:
-    """Set all but this share of each matrix to 0, the largest stay; at least 24 of each."""
-    for weight in model.parameters():
-        n_kept = max(LEAST_KEPT, round(share * weight.numel()))
-        if n_kept < weight.numel():
-            least = weight.abs().flatten().kthvalue(weight.numel() - n_kept).values
+def keep_largest(matrices: Iterable[Tensor], share: float) -> None:
+    """Set all but this share of each matrix to 0, the largest stay; at least 24 of each.
+
+    One may be a stack of matrices, (n, rows, columns): each is one of its own.
+    """
+    for weight in matrices:
+        sizes = weight.abs().flatten(-2)
+        n_out = sizes.shape[-1] - max(LEAST_KEPT, round(share * sizes.shape[-1]))
+        if n_out > 0:
+            least = sizes.kthvalue(n_out).values[..., None, None]
             weight.mul_(weight.abs() > least)
 
 

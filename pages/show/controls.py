@@ -75,7 +75,9 @@ def several(
     """
     key = f"{name}__{zlib.crc32(repr((place, options, current_language())).encode()):x}"
     Slot(key, [*shown]).keep([*shown])
-    look: dict[str, Any] = {} if is_list else {"selection_mode": "multi", "wrap": True}
+    look: dict[str, Any] = {"selection_mode": "multi", "wrap": True}
+    if is_list:
+        look = {"placeholder": _("Choose")}
     with st.container(key=name + place):
         (st.multiselect if is_list else st.pills)(
             label,

@@ -98,7 +98,6 @@ def grid(facts: ChartFacts) -> Chart:
                 "said": says_cell(cell),
             }
             for cell in facts.shown
-            if cell.instrument in instruments
         ]
     )
     return Chart(
@@ -128,7 +127,7 @@ def grid(facts: ChartFacts) -> Chart:
 
 
 def look_of(verdict: str) -> Look:
-    """How a verdict looks, called in the reader's language."""
+    """How it looks."""
     look = VERDICTS[verdict]
     return Look(_(look.name), look.color, look.symbol, size=look.size)
 
@@ -196,13 +195,18 @@ def says_left_out(found: Example) -> str:
     return text.format(place=from_one(found.asked.position), rest=found.rest)
 
 
-def called(found: Example, row: Said, quoted: Callable[[str], str] = literal) -> str:
+def called(
+    found: Example,
+    row: Said,
+    quoted: Callable[[str], str] = literal,
+    joined: Callable[[str, int], str] = bracketed,
+) -> str:
     """What a place is called: a head, a token with its number, a layer, or a fault."""
     if isinstance(row.place, str):
         return _(FAULTS[MaskFault(row.place)])
     if found.question == "tokens":
         (token,) = row.place
-        return bracketed(quoted(found.asked.text[token]), from_one(token))
+        return joined(quoted(found.asked.text[token]), from_one(token))
     if found.question == "layer":
         return str(*row.place)
     return places_of(row)
@@ -214,7 +218,7 @@ def places(found: Example | None) -> Chart | None:
         return None
     rows = pd.DataFrame(
         {
-            "place": [called(found, row, token_label) for row in found.rows],
+            "place": [called(found, row, token_label, "{}<br>{}".format) for row in found.rows],
             "said": [row.said for row in found.rows],
             "true": [_("true") if row.is_true else _("not true") for row in found.rows],
         }

@@ -28,34 +28,33 @@ from pages.show.tables import show_table
 from pages.stage import link, present
 from pages.state.link_fields.circuit import MOST_SEED, TEXTS
 from pages.state.values import State
-from pages.words.language import _, fill
+from pages.words.language import _, fill, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
-CONTROL_SHARE = 0.3
+CONTROL_SHARE = 0.15
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
 
 def says_circuit(facts: CircuitFacts) -> str:
-    """How few weights are left, and what they can do."""
+    """How few weights are left, what they can do, and what is lost where some are taken out."""
     text = _(
         "Of {n_weights:,} weights {n_edges} are left, and with these the model names the bracket "
-        "to be closed in {circuit.held_out:.2%} of the cases in texts it never learned. At the "
-        "token {token} it says {said}. Click the mark on a line to take that weight out."
+        "to be closed in {circuit.held_out:.2%} of the cases in texts it never learned."
+    )
+    if facts.without:
+        text = _(
+            "Of {n_weights:,} weights {n_edges} were left. With {n} of these taken out, "
+            "{now.accuracy:.1%} of the brackets are right in place of {whole.accuracy:.1%}, and "
+            "the loss is {now.loss:.3f} nats in place of {whole.loss:.3f}, measured anew."
+        )
+    here = _(
+        "At the token {token} it says {said}. Click the mark on a line to take its weight out, "
+        "or to put it back."
     )
     token = f"{facts.tokens[facts.token]} ({from_one(facts.token)})"
-    return fill(text, facts, n_weights=N_WEIGHTS, token=token)
-
-
-def says_ablated(facts: CircuitFacts) -> str | None:
-    """What it can do without the edges that were taken out."""
-    if not facts.without:
-        return None
-    text = _(
-        "Measured anew without {n} of the weights: {now.accuracy:.1%} right in place of "
-        "{whole.accuracy:.1%}, loss {now.loss:.3f} nats in place of {whole.loss:.3f}."
-    )
-    return fill(text, facts, n=len(facts.without))
+    said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without))
+    return sentences(said, fill(here, facts, token=token))
 
 
 def says_how(facts: CircuitFacts) -> str:
@@ -65,8 +64,9 @@ def says_how(facts: CircuitFacts) -> str:
         "is large beside others of its matrix; those along which something flows to the token "
         "looked at are strong. After each of {n_updates:,} updates all but the largest weights of "
         "each matrix were set to 0, until {n_trained} were left. Then all were taken out without "
-        "which each right answer stays well ahead and attention stays alike. Dotted lines have no "
-        "weight: the residual stream past attention, and queries and keys to the scores they make."
+        "which each right answer stays well ahead and attention stays alike. 1.v3 is value 3 of "
+        "head 1. Dotted lines have no weight: the residual stream past attention, and "
+        "queries and keys to the scores they make."
     )
     return fill(text, facts, n_updates=sparse.N_UPDATES)
 
@@ -74,12 +74,13 @@ def says_how(facts: CircuitFacts) -> str:
 def says_faithful(facts: CircuitFacts) -> str:
     """How well the circuit stands for the model that it was cut out of."""
     text = _(
-        "Without random halves of the {n} pruned weights, at most {most_changed:.1%} of the "
-        "model's answers change. The attention of circuit and model has a cosine of "
-        "{cosine:.3f}. So the lines drawn are what the model computes with."
+        "Training left {n_trained} weights, and pruning took {n} of them out. Without random "
+        "halves of those {n}, at most {most_changed:.1%} of the model's answers change. The "
+        "attention of circuit and model has a cosine of {cosine:.3f}. So the lines drawn are what "
+        "the model computes with."
     )
     found = faithful(facts.circuit)._asdict()
-    return text.format(n=len(facts.circuit.pruned), **found)
+    return text.format(n_trained=facts.n_trained, n=len(facts.circuit.pruned), **found)
 
 
 def parts_table(facts: CircuitFacts) -> pd.DataFrame:
@@ -156,8 +157,6 @@ def read_whole(_run: None, state: State) -> None:
     with left:
         show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out)
         facts = kept_facts(*values)
-        if said := says_ablated(facts):
-            st.markdown(said)
         note(says_how(facts))
     with right:
         show(attention, *values, facts=kept_facts, key="circuit_attention")
@@ -223,7 +222,7 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
     if isinstance(found := made[-1], Part):
         st.caption(says_part(found))
         return None
-    control = control_of(seed, is_shuffled=True, share=CONTROL_SHARE)
+    control = control_of(seed, N_TEXTS[0], is_shuffled=True, share=CONTROL_SHARE)
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
     if beside and isinstance(last := beside[-1], Circuit):
         text = _(
@@ -231,7 +230,7 @@ def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
             "answers, has {n} weights left and gets {accuracy:.0%} of its answers right."
         )
         n = len(last.kept)
-        st.caption(text.format(seed=seed, n_texts=N_TEXTS, n=n, accuracy=last.accuracy))
+        st.caption(text.format(seed=seed, n_texts=N_TEXTS[0], n=n, accuracy=last.accuracy))
     return _values(found, state)
 
 

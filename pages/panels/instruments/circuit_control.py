@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from blocks.known.recorded_circuits import N_TEXTS, Recorded
+from blocks.known.recorded_circuits import N_CONTROL_UPDATES, N_TEXTS, SHARES, Recorded
 from blocks.model.faults import N_
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots
-from pages.words.language import _, fill
+from pages.words.language import _, enumeration, fill, sentences
 
 NAMES = {False: N_("true answers"), True: N_("shuffled answers")}
 COLORS = {False: palette.LEARNED, True: palette.PINNED}
@@ -15,35 +15,38 @@ SYMBOLS = {False: "circle", True: "diamond"}
 
 def says_control(found: Recorded) -> str:
     """How many times as many weights shuffled answers need as true ones, and what follows."""
-    few, many = (found.learned(is_shuffled=each) for each in (False, True))
+    said = _(
+        "Control with {n_seeds} seeds: to learn {texts} texts takes {few} weights with true "
+        "answers and {many} with shuffled ones, with {most} texts {ratio} times as many."
+    )
     if len(found.ratios) < found.n_seeds:
-        text = _(
-            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
-            "weights. Shuffled ones are all learned with only {n_learned} of {n_seeds} seeds "
-            "(weights: {many}, times as many: {ratio}). This is inconclusive: a small circuit "
-            "proves nothing by itself."
+        so = _(
+            "Shuffled answers are all learned with only {n_learned} of {n_seeds} seeds. This is "
+            "inconclusive: a small circuit proves nothing by itself."
         )
     elif found.is_proof:
-        text = _(
-            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
-            "weights, shuffled ones {many}, {ratio} times as many over {n_seeds} seeds. So a "
-            "circuit is small here because there is a rule to find."
+        so = _(
+            "A rule costs the same however many texts follow it, but what has no rule costs "
+            "weights for each. So a circuit is small here because there is a rule to find."
         )
     else:
-        text = _(
-            "Control: {n_texts} texts with true and with shuffled answers. True ones need {few} "
-            "weights, shuffled ones {many}, {ratio} times as many over {n_seeds} seeds. That is "
-            "too few to pass: a small circuit proves little by itself."
-        )
+        so = _("That is too few to pass: a small circuit proves little by itself.")
     return fill(
-        text,
+        sentences(said, so),
         found,
-        n_texts=N_TEXTS,
-        n_learned=len(many),
-        few=_between([each.n_kept for each in few]),
-        many=_between([each.n_kept for each in many]),
+        texts=enumeration(map(str, N_TEXTS)),
+        most=N_TEXTS[-1],
+        n_learned=len(found.ratios),
+        few=_weights(found, is_shuffled=False),
+        many=_weights(found, is_shuffled=True),
         ratio=_between(found.ratios, ".1f"),
     )
+
+
+def _weights(found: Recorded, *, is_shuffled: bool) -> str:
+    """For each number of texts, from the seed that needs fewest to the one that needs most."""
+    learned = (found.learned(n, is_shuffled=is_shuffled) for n in N_TEXTS)
+    return enumeration(_between([each.n_kept for each in some]) for some in learned)
 
 
 def _between(values: Sequence[float], digits: str = ",") -> str:
@@ -54,17 +57,17 @@ def _between(values: Sequence[float], digits: str = ",") -> str:
 
 
 def control_chart(found: Recorded) -> Chart:
-    """Weights that are left of models that learned all, of true and of shuffled answers."""
+    """Weights that are left of models that learned all, over the texts that they learned."""
     return Chart(
         _("How many weights does it take to learn the answers?"),
         found.control,
-        Axis(_("Seed"), (-0.5, found.n_seeds - 0.5), of="seed", ticks=range(found.n_seeds)),
-        Axis(_("weights left after pruning"), (20, 2000), is_log=True),
+        Axis(_("texts learned"), (6, 43), of="n_texts", is_log=True, ticks=N_TEXTS),
+        Axis(_("weights left after pruning"), (10, 2000), is_log=True),
         [
             dots(
                 "n_kept",
                 Look(_(name), COLORS[is_shuffled], SYMBOLS[is_shuffled], size=11),
-                rows=found.learned(is_shuffled=is_shuffled),
+                rows=[each for n in N_TEXTS for each in found.learned(n, is_shuffled=is_shuffled)],
             )
             for is_shuffled, name in NAMES.items()
         ],
@@ -75,10 +78,11 @@ def control_chart(found: Recorded) -> Chart:
 
 def says_counted() -> str:
     """What is counted, and that it is counted alike."""
-    return _(
-        "Of each seed and each kind the model is shown that was trained with the fewest weights "
-        "and got all its answers right; then single weights were taken out as above. Shuffled "
-        "answers belong to beginnings of texts, and equal beginnings have equal answers. Both "
-        "kinds are trained with the settings of the circuit above, but all texts stand in each "
-        "batch, so that shuffled answers can be learned too."
+    text = _(
+        "Both kinds of answers are treated alike: {n_updates:,} updates with all texts in each "
+        "batch, tried with {shares} of the weights, and the first model that gets all its answers "
+        "right is pruned as above; a dot is one seed. Shuffled answers belong to beginnings of "
+        "texts, and equal beginnings have equal answers."
     )
+    shares = enumeration(f"{share:.0%}" for share in SHARES)
+    return text.format(n_updates=N_CONTROL_UPDATES, shares=shares)

@@ -6,6 +6,7 @@ import numpy as np
 
 from blocks.known.bracket_texts import CHARACTERS
 from blocks.known.circuit import CircuitFacts, Column, Edge, Node
+from blocks.known.sparse import CONFIG
 from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.described import SAID
@@ -21,6 +22,7 @@ COLUMNS = (
     (Column.AFTER,),
     (Column.LOGIT,),
 )
+BESIDE = {Column.TOKEN: "middle left", Column.LOGIT: "middle right"}  # others: above their lines
 LETTERS = {Column.QUERY: "q", Column.KEY: "k", Column.VALUE: "v"}
 ORDER = "([{<ab)]}>"
 ROW, HEAD_ROOM, FOOT = 30, 44, 10  # pixels
@@ -30,11 +32,12 @@ LEAST_FLOW = 0.02  # of the largest that enters the same column
 
 
 def node_name(node: Node) -> str:
-    """What stands at a node: a character, the number of the stream's dimension, or head and q."""
+    """What stands at a node: a character, the stream's dimension, or the head and one of its q."""
     if node.column in (Column.TOKEN, Column.LOGIT):
         return CHARACTERS[node.place]
     if node.column in LETTERS:
-        return f"{from_one(node.head)}.{LETTERS[node.column]}"
+        place = from_one(node.place % CONFIG.d_head)
+        return f"{from_one(node.head)}.{LETTERS[node.column]}{place}"
     return str(from_one(node.place))
 
 
@@ -183,6 +186,9 @@ def _handles(
         [x for x, _y in middles],
         [y for _x, y in middles],
         customdata=[[i] for i in range(facts.n_edges)],
+        mode="markers+text",
+        text=[str(from_one(i)) if i in facts.without else "" for i in range(facts.n_edges)],
+        textposition="top center",
         **marks.told(hovers),
         marker={"size": 9, "color": colors, "line": {"width": 1, "color": "white"}},
         **marks.steady(),
@@ -215,9 +221,7 @@ def _nodes(
         [y for _x, y in places.values()],
         mode="markers+text",
         text=[f"<b>{name}</b>" for name in names.values()],
-        textposition=[
-            "middle left" if node.column is Column.TOKEN else "middle right" for node in places
-        ],
+        textposition=[BESIDE.get(node.column, "top center") for node in places],
         **marks.told(hovers),
         marker={"size": 10, "color": colors, "symbol": "square"},
         **marks.steady(),

@@ -35,6 +35,17 @@ def says_scores(facts: ChartFacts) -> str:
     return sentences(said, says_red(facts) or fill(held, facts))
 
 
+def says_stable(facts: ChartFacts) -> str:
+    """How far scores differ between seeds."""
+    text = _(
+        "Each model is asked under three seeds: other texts, and the two trained models trained "
+        "anew. Between seeds the mean score of “{name}” changes most, by {points:.0f} percentage "
+        "points; on one trained model, of six texts a seed, a score changes by up to {trained:.0f}."
+    )
+    least = facts.least_stable
+    return fill(text, least, name=_(INSTRUMENTS[least.instrument]), trained=facts.trained_points)
+
+
 def score_table(facts: ChartFacts) -> pd.DataFrame:
     """Each instrument with its question, in how many models it was right, and its mean score."""
     return _table(facts.scores.values())
@@ -84,6 +95,7 @@ PANEL = Panel(
         Say(says_scores),
         Text(N_("**The instruments, tested on models whose answers are known**")),
         Table(score_table, "instrument_scores"),
+        Text(says_stable),
         Text(N_("**Controls, which must score at chance**")),
         Table(control_table, "control_scores", height=360),
         Note(
