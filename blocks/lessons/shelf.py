@@ -29,6 +29,8 @@ ORDER = (
     "translation",
     "grokking",
     "superposition",
+    "believe",
+    "circuit",
 )
 HOMEWORK = "homework-"  # how the names of assignments begin
 NAME = re.compile(r"([a-z0-9-]{1,40})\.(en|zh)\.md")

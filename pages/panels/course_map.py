@@ -122,7 +122,7 @@ WEEKS = (
     ),
     Week(
         N_("What heads and layers are for"),
-        ("induction", "induction-over-time", "superposition"),
+        ("induction", "induction-over-time", "superposition", "believe", "circuit"),
         (
             (N_("What is each head for?"), "attention", "head-probe"),
             (N_("Logit lens"), "gpt", "logit-lens"),

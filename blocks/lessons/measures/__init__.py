@@ -4,11 +4,20 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from blocks.lessons.measures import attention, counts, layers, phases, predictions, texts, trained
+from blocks.lessons.measures import (
+    attention,
+    counts,
+    known,
+    layers,
+    phases,
+    predictions,
+    texts,
+    trained,
+)
 from blocks.lessons.place import Place, can_change
 from blocks.model.faults import N_, ConfigError, Fault
 
-ROOMS = (texts, counts, attention, layers, predictions, trained, phases)
+ROOMS = (texts, counts, attention, layers, predictions, trained, phases, known)
 Measure = Callable[..., Any]
 MEASURES: Mapping[str, Measure] = {
     name: function
