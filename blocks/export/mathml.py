@@ -23,7 +23,7 @@ def _named(pairs: str) -> dict[str, str]:
 
 LETTERS = _named(
     "alpha α beta β gamma γ theta θ eta η lambda λ mu μ pi π sigma σ phi ϕ varphi φ varepsilon ε "
-    "epsilon ϵ ell ℓ infty ∞ Delta Δ Pi Π Phi Φ nabla ∇ partial ∂ top ⊤ dots …"
+    "epsilon ϵ ell ℓ infty ∞ Delta Δ Sigma Σ Pi Π Phi Φ nabla ∇ partial ∂ top ⊤ dots …"
 )
 SIGNS = _named(
     "cdot ⋅ le ≤ ge ≥ ne ≠ neq ≠ approx ≈ sim ∼ mid ∣ odot ⊙ times × pm ± in ∈ cap ∩ cup ∪ "
