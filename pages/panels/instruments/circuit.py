@@ -39,18 +39,19 @@ kept_facts = lru_cache(maxsize=32)(circuit_facts)
 def says_circuit(facts: CircuitFacts) -> str:
     """How few weights are left, what they can do, and what is lost where some are taken out."""
     text = _(
-        "Of {n_weights:,} weights {n_edges} are left, and with these the model names the bracket "
-        "to be closed in {circuit.held_out:.2%} of the cases in texts it never learned."
+        "Of {n_weights:,} weights, {n_edges} are left. With these, the model names the "
+        "bracket to be closed in {circuit.held_out:.2%} of cases, in texts that it was not "
+        "trained on."
     )
     if facts.without:
         text = _(
-            "Of {n_weights:,} weights {n_edges} were left. With {n} of these taken out, "
-            "{now.accuracy:.1%} of the brackets are right in place of {whole.accuracy:.1%}, and "
-            "the loss is {now.loss:.3f} nats in place of {whole.loss:.3f}, measured anew."
+            "Of {n_weights:,} weights, {n_edges} were left. With {n} of these removed, "
+            "{now.accuracy:.1%} of the brackets are right instead of {whole.accuracy:.1%}, "
+            "and the loss is {now.loss:.3f} nats instead of {whole.loss:.3f}, measured again."
         )
     here = _(
-        "At the token {token} it says {said}. Click the mark on a line to take its weight out, "
-        "or to put it back."
+        "At the token {token} it answers {said}. Click the mark on a line to remove its "
+        "weight, or to put it back."
     )
     token = f"{facts.tokens[facts.token]} ({from_one(facts.token)})"
     said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without))
@@ -60,13 +61,14 @@ def says_circuit(facts: CircuitFacts) -> str:
 def says_how(facts: CircuitFacts) -> str:
     """What a line is, and how it came to be the only one left."""
     text = _(
-        "Lines are blue for positive weights and orange for negative ones, as wide as the weight "
-        "is large beside others of its matrix; those along which something flows to the token "
-        "looked at are strong. After each of {n_updates:,} updates all but the largest weights of "
-        "each matrix were set to 0, until {n_trained} were left. Then all were taken out without "
-        "which each right answer stays well ahead and attention stays alike. 1.v3 is value 3 of "
-        "head 1. Dotted lines have no weight: the residual stream past attention, and "
-        "queries and keys to the scores they make."
+        "Lines are blue for positive weights and orange for negative ones; their width shows "
+        "how large a weight is compared with the others in its matrix, and lines along which "
+        "something flows to the selected token are drawn strong. After each of {n_updates:,} "
+        "updates, all but the largest weights of each matrix were set to 0, until {n_trained}"
+        " were left. Then every weight was removed without which each right answer stays well"
+        " ahead and attention stays nearly the same. 1.v3 is value 3 of head 1. Dotted lines "
+        "have no weight: they show the residual stream bypassing attention, and queries and "
+        "keys leading to their scores."
     )
     return fill(text, facts, n_updates=sparse.N_UPDATES)
 
@@ -74,10 +76,10 @@ def says_how(facts: CircuitFacts) -> str:
 def says_faithful(facts: CircuitFacts) -> str:
     """How well the circuit stands for the model that it was cut out of."""
     text = _(
-        "Training left {n_trained} weights, and pruning took {n} of them out. Without random "
-        "halves of those {n}, at most {most_changed:.1%} of the model's answers change. The "
-        "attention of circuit and model has a cosine of {cosine:.3f}. So the lines drawn are what "
-        "the model computes with."
+        "Training left {n_trained} weights, and pruning removed {n} of them. Removing a "
+        "random half of those {n} changes at most {most_changed:.1%} of the model's answers. "
+        "The attention patterns of the circuit and the model have a cosine similarity of "
+        "{cosine:.3f}. So the model really does compute with the weights drawn."
     )
     found = faithful(facts.circuit)._asdict()
     return text.format(n_trained=facts.n_trained, n=len(facts.circuit.pruned), **found)

@@ -16,8 +16,9 @@ SYMBOLS = {False: "circle", True: "diamond"}
 def says_control(found: Recorded) -> str:
     """How many times as many weights shuffled answers need as true ones, and what follows."""
     said = _(
-        "Control with {n_seeds} seeds: to learn {texts} texts takes {few} weights with true "
-        "answers and {many} with shuffled ones, with {most} texts {ratio} times as many."
+        "Control with {n_seeds} seeds: learning {texts} texts takes {few} weights with true "
+        "answers and {many} with shuffled ones; with {most} texts, that is {ratio} times as "
+        "many."
     )
     if len(found.ratios) < found.n_seeds:
         so = _(
@@ -26,11 +27,13 @@ def says_control(found: Recorded) -> str:
         )
     elif found.is_proof:
         so = _(
-            "A rule costs the same however many texts follow it, but what has no rule costs "
-            "weights for each. So a circuit is small here because there is a rule to find."
+            "A rule costs the same however many texts follow it; without a rule, each answer "
+            "costs extra weights. So a circuit is small here because there is a rule to find."
         )
     else:
-        so = _("That is too few to pass: a small circuit proves little by itself.")
+        so = _(
+            "This ratio is too small to pass the control: a small circuit proves little by itself."
+        )
     return fill(
         sentences(said, so),
         found,
@@ -79,10 +82,10 @@ def control_chart(found: Recorded) -> Chart:
 def says_counted() -> str:
     """What is counted, and that it is counted alike."""
     text = _(
-        "Both kinds of answers are treated alike: {n_updates:,} updates with all texts in each "
-        "batch, tried with {shares} of the weights, and the first model that gets all its answers "
-        "right is pruned as above; a dot is one seed. Shuffled answers belong to beginnings of "
-        "texts, and equal beginnings have equal answers."
+        "Both kinds of answers are treated alike: {n_updates:,} updates with all texts in "
+        "each batch, tried with {shares} of the weights; the first model that gets all its "
+        "answers right is pruned as above. Each dot is one seed. Shuffled answers are "
+        "assigned to the beginnings of texts, and equal beginnings have equal answers."
     )
     shares = enumeration(f"{share:.0%}" for share in SHARES)
     return text.format(n_updates=N_CONTROL_UPDATES, shares=shares)

@@ -38,9 +38,10 @@ def says_scores(facts: ChartFacts) -> str:
 def says_stable(facts: ChartFacts) -> str:
     """How far scores differ between seeds."""
     text = _(
-        "Each model is asked under three seeds: other texts, and the two trained models trained "
-        "anew. Between seeds the mean score of “{name}” changes most, by {points:.0f} percentage "
-        "points; on one trained model, of six texts a seed, a score changes by up to {trained:.0f}."
+        "Each model is tested under three seeds, with different texts and with the two "
+        "trained models trained again. Between seeds, the mean score of “{name}” changes "
+        "most, by {points:.0f} percentage points; on a single trained model, with six texts "
+        "per seed, a score changes by up to {trained:.0f}."
     )
     least = facts.least_stable
     return fill(text, least, name=_(INSTRUMENTS[least.instrument]), trained=facts.trained_points)
