@@ -83,6 +83,7 @@ runs:            ## make the finished runs and measurements that ship with us an
 	$(BIN)/python -m blocks.known.chart
 	$(BIN)/python -m blocks.efficiency.recorded_retraining
 	$(BIN)/python -m blocks.known.recorded_circuits
+	$(BIN)/python -m blocks.phases.recorded
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build

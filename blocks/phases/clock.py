@@ -46,6 +46,7 @@ class Change:
 class Kept:
     """A model after `step` updates: losses in nats per answer, `accuracy` on what it never saw.
 
+    `learned_accuracy`: on what it learns from.
     `weight_norm`: √ of the sum of all squared weights. `sink_mass`: the mean attention weight on
     the first token, over heads and all queries but the first (Xiao et al. 2023).
     """
@@ -54,6 +55,7 @@ class Kept:
     loss: float
     held_out_loss: float
     accuracy: float
+    learned_accuracy: float
     weight_norm: float
     sink_mass: float
 
@@ -163,18 +165,23 @@ def head_mask(model: Model, number: int) -> dict[str, Tensor]:
 def look(step: int, model: nn.Module, rows: Rows) -> Kept:
     """Measure a model as it is now."""
     recorder = Recorder({"pattern"}, {})
-    loss = float(cross_entropy(model(*rows.learned.read), rows.learned.targets))
+    learned = model(*rows.learned.read)
     with listening(recorder):
-        logits = model(*rows.unseen.read)
-    asked = rows.unseen.targets != IGNORED
-    right = (logits.argmax(-1) == rows.unseen.targets)[asked]
+        unseen = model(*rows.unseen.read)
     squares = [each.square().sum() for each in model.parameters()]
     sinks = [pattern[..., 1:, 0].mean() for pattern in recorder.tensors.values()]
     return Kept(
         step=step,
-        loss=loss,
-        held_out_loss=float(cross_entropy(logits, rows.unseen.targets)),
-        accuracy=float(right.float().mean()),
+        loss=float(cross_entropy(learned, rows.learned.targets)),
+        held_out_loss=float(cross_entropy(unseen, rows.unseen.targets)),
+        accuracy=_share_right(unseen, rows.unseen),
+        learned_accuracy=_share_right(learned, rows.learned),
         weight_norm=float(torch.stack(squares).sum().sqrt()),
         sink_mass=float(torch.stack(sinks).mean()),
     )
+
+
+def _share_right(logits: Tensor, batch: Batch) -> float:
+    """Of all tokens that are asked for."""
+    right = (logits.argmax(-1) == batch.targets)[batch.targets != IGNORED]
+    return float(right.float().mean())

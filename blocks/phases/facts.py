@@ -1,5 +1,6 @@
 """What a clock shows: when it learned, what came before, what is lost without what was found."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from blocks.phases.clock import Clock, Kept
 from blocks.phases.hindsight import Arrays, Hindsight
 from blocks.phases.setups import MODULAR
 from blocks.training.algorithms import MODULUS
+from blocks.training.induction import TOKENS
 
 LEARNED = 0.99
 Curve = NDArray[Any]
@@ -21,17 +23,8 @@ Curve = NDArray[Any]
 
 def falls_at(steps: Sequence[int], curve: Curve) -> int:
     """The first step after which a curve stays below the middle between its peak and its end."""
-    middle = (curve.max() + curve[-1]) / 2
-    above = np.flatnonzero(curve > middle)
-    return int(steps[min(int(above[-1]) + 1, len(steps) - 1)])
-
-
-def rises_at(steps: Sequence[int], curve: Curve) -> int:
-    """The first step at which a curve, once lowest, is half-way to its highest after that."""
-    lowest = int(curve.argmin())
-    after = curve[lowest:]
-    middle = (after.min() + after.max()) / 2
-    return int(steps[lowest + int(np.argmax(after >= middle))])
+    above = np.flatnonzero(curve > (curve.max() + curve[-1]) / 2)
+    return int(steps[min(int(above[-1]) + 1, len(steps) - 1)]) if len(above) else int(steps[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +78,9 @@ class ClockFacts:
         return next((each.step for each in self.kept if each.accuracy > LEARNED), None)
 
     @cached_property
-    def memorized_at(self) -> int:
-        """The step at which the loss on what it learns from falls to half."""
-        return falls_at(self.steps, self.table["loss"].to_numpy())
+    def memorized(self) -> Kept | None:
+        """The first look with 99 % of what it learns from right; None where it never came."""
+        return next((each for each in self.kept if each.learned_accuracy > LEARNED), None)
 
     @cached_property
     def jump(self) -> int:
@@ -142,8 +135,19 @@ class SumFacts(ClockFacts):
 
     @cached_property
     def excluded_at(self) -> int:
-        """The step at which the excluded loss, once lowest, has risen half-way."""
-        return rises_at(self.steps, self.back["excluded"])
+        """The step at which the excluded loss is lowest; from then on it rises."""
+        return self.steps[int(self.back["excluded"].argmin())]
+
+    @property
+    def excluded_rise(self) -> tuple[float, float]:
+        """From the excluded loss at its lowest to that at the jump."""
+        excluded = self.back["excluded"]
+        return float(excluded.min()), float(excluded[self.steps.index(self.jump)])
+
+    @property
+    def guess(self) -> float:
+        """The loss of a blind guess."""
+        return math.log(MODULUS)
 
     @property
     def lost(self) -> float:
@@ -202,6 +206,23 @@ class InductionFacts(ClockFacts):
         """The first step at which a head has an induction score above one half."""
         best = self.back["scores"][:, :, KINDS.index("induction")].max(1)
         return self.steps[int(np.argmax(best > 0.5))] if (best > 0.5).any() else self.steps[-1]
+
+    def found_scores(self, step: int) -> tuple[float, float]:
+        """The least and the largest induction score of the found heads at a look."""
+        at = self.back["scores"][self.steps.index(step), self.back["found"]]
+        scores = at[:, KINDS.index("induction")]
+        return float(scores.min()), float(scores.max())
+
+    @property
+    def row(self) -> list[str]:
+        """The tokens on which the strongest head is looked at."""
+        return [TOKENS.decode([int(each)]) for each in self.back["row"]]
+
+    @property
+    def removed(self) -> pd.DataFrame:
+        """The loss at the end by the number n of heads removed, in three orders."""
+        orders = dict(zip(("induction", "previous", "others"), self.back["removed"], strict=True))
+        return pd.DataFrame({"n": range(self.n_heads + 1), **orders}).astype(float)
 
     def diagonal(self, circuit: str, i: int) -> float:
         """How often the diagonal is the largest of its column (ov) or row (qk)."""

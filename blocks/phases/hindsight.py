@@ -21,13 +21,13 @@ from blocks.phases.setups import MODULAR, Setup
 from blocks.training.algorithms import FIRST, MODULUS, all_pairs
 from blocks.training.loss import cross_entropy
 from blocks.training.questions import QuestionTask
-from blocks.training.task import Batch
+from blocks.training.task import IGNORED, Batch
 from blocks.training.tasks import TaskKind, build_task
 from blocks.weights.tensors import Weights, load_weights
 
 Arrays = Mapping[str, NDArray[Any]]
 FOUND_ABOVE = 0.5
-N_SEEN = 32  # tokens of the row at which a head is looked at
+N_SEEN = 24  # tokens of the row at which a head is looked at
 N_ASKED = 64
 
 
@@ -42,8 +42,10 @@ class Hindsight:
 
     induction: `scores` (steps, heads, kinds of the head probe), `found` (numbers of the induction
     heads at the end, the strongest first), `without_found`, `without_one`: held-out losses where
-    they, or the strongest alone, write nothing; `previous`: the head that looks back most; `head`
-    (steps, query, key): the pattern of the strongest; `ov`, `qk` (steps, token, token).
+    they, or the strongest alone, write nothing; `removed` (3, heads of a layer + 1): the losses at
+    the end without the n first heads of `removal_orders`; `previous`: the head that looks back
+    most; `head` (steps, query, key): the pattern of the strongest on the token ids `row`; `ov`,
+    `qk` (steps, token, token).
     """
 
     arrays: Arrays
@@ -111,17 +113,34 @@ def _of_induction(setup: Setup, model: Encoder, seen: Sequence[Weights], seed: i
         return torch.tensor([_loss_without(model, batch, each) for each in (places, places[:1])])
 
     losses = _over(seen, cut)
-    leading = int(found[0])
+    leading, row = int(found[0]), _soonest(batch)
+    removed = [
+        [_loss_without(model, batch, order[:n]) for n in range(config.n_heads + 1)]
+        for order in removal_orders(scores[-1], config.n_heads)
+    ]
     return {
         "scores": scores,
         "found": found,
         "previous": np.array([previous]),
         "without_found": losses[:, 0],
         "without_one": losses[:, 1],
-        "head": _over(seen, lambda weights: _pattern(_loaded(model, weights), batch, leading)),
+        "removed": np.array(removed, dtype=np.float32),
+        "row": row[0].numpy(),
+        "head": _over(seen, lambda weights: _pattern(_loaded(model, weights), row, leading)),
         "ov": _over(seen, lambda weights: ov_circuit(_loaded(model, weights), leading)),
         "qk": _over(seen, lambda weights: qk_circuit(_loaded(model, weights), leading, previous)),
     }
+
+
+def removal_orders(scores: NDArray[np.float32], n: int) -> list[list[tuple[int, int]]]:
+    """Heads of layer 2 by their induction score; of layer 1 by that of the token before, and up.
+
+    `scores`: (heads, kinds of the head probe), of a model with n heads a layer.
+    """
+    induction, previous = (scores[:, KINDS.index(kind)] for kind in ("induction", "previous_token"))
+    last = [(1, int(i)) for i in np.argsort(-induction[n:], kind="stable")]
+    first = [(0, int(i)) for i in np.argsort(-previous[:n], kind="stable")]
+    return [last, first, first[::-1]]
 
 
 def ov_circuit(model: Encoder, number: int) -> Tensor:
@@ -200,12 +219,18 @@ def _loss_without(model: Encoder, batch: Batch, places: Sequence[tuple[int, int]
         return float(cross_entropy(model(*batch.read), batch.targets))
 
 
-def _pattern(model: Encoder, batch: Batch, number: int) -> Tensor:
-    """Of one head, by its number through all layers: (query, key)."""
+def _soonest(batch: Batch) -> Tensor:
+    """The beginning of the row that repeats first: (1, N_SEEN)."""
     assert isinstance(batch.token_ids, Tensor)
+    row = int((batch.targets != IGNORED).int().argmax(1).argmin())
+    return batch.token_ids[row : row + 1, :N_SEEN]
+
+
+def _pattern(model: Encoder, row: Tensor, number: int) -> Tensor:
+    """Of one head, by its number through all layers: (query, key)."""
     recorder = Recorder({"pattern"}, {})
     with listening(recorder):
-        model(*Batch(batch.token_ids[:1, :N_SEEN], batch.targets[:1, :N_SEEN]).read)
+        model(row)
     return torch.cat([*recorder.tensors.values()], dim=1)[0, number]
 
 

@@ -16,15 +16,16 @@ from safetensors import numpy as safetensors
 from blocks.model.shipped import shipped
 from blocks.phases.clock import Change, Clock, Kept
 from blocks.phases.hindsight import Hindsight
+from blocks.phases.setups import SETUPS
 from blocks.phases.superposition import Dictionary, DictionaryKept, Toy, ToyKept
 from blocks.training.tasks import TaskKind
 
 FILE = shipped("runs", "phases.safetensors")
 SPARSITIES = (0.0, 0.7, 0.9, 0.97)
 N_THREADS = 1
+DECAY_ENDS_AT = 400
 HEAD_LEAVES_AT = 150
-RECORDED = (TaskKind.MODULAR_ADDITION, TaskKind.INDUCTION)
-FIRST_INDUCTION_HEAD = 4  # of the second layer
+PREVIOUS_TOKEN_HEAD = 1  # of the first layer
 Series = Clock | Toy | Dictionary
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -32,10 +33,14 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 def series() -> dict[str, Series]:
     """All that ship, by the name in the file."""
     return {
-        **{str(kind): Clock(kind=kind) for kind in RECORDED},
+        **{str(kind): Clock(kind=kind) for kind in SETUPS},
+        "without decay": Clock(
+            kind=TaskKind.MODULAR_ADDITION,
+            change=Change(step=DECAY_ENDS_AT, weight_decay=0.0),
+        ),
         "without a head": Clock(
             kind=TaskKind.INDUCTION,
-            change=Change(step=HEAD_LEAVES_AT, head=FIRST_INDUCTION_HEAD),
+            change=Change(step=HEAD_LEAVES_AT, head=PREVIOUS_TOKEN_HEAD),
         ),
         **{f"toy {each}": Toy(sparsity=each) for each in SPARSITIES},
         "dictionary": Dictionary(),

@@ -42,31 +42,33 @@ def _config(**changes: object) -> ModelConfig:
         d_model=64,
         n_heads=4,
         tie_embeddings=False,
-        position_kind=PositionKind.LEARNED,
+        dropout=0.0,  # with it a sum is hardly learned by heart
         initialization=Initialization.PYTORCH,
         **changes,
     )
 
 
-def _without_norm(vocab_size: int, seq_len: int, n_layers: int) -> ModelConfig:
+def _without_norm(vocab_size: int, seq_len: int, n_layers: int, d_ff: int = 128) -> ModelConfig:
     return _config(
         n_layers=n_layers,
-        d_ff=128,
+        d_ff=d_ff,
         norm_kind=NormKind.NONE,
         activation="relu",
+        position_kind=PositionKind.LEARNED,
         vocab_size=vocab_size,
         max_seq_len=seq_len,
     )
 
 
 def _modular(kind: TaskKind) -> Setup:
-    """One layer without norms, of which 40 % of all pairs are seen: it learns them by heart first.
+    """One layer without norms, which sees 75 % of all pairs and learns them by heart first.
 
     Power et al. 2022 (arXiv:2201.02177); the model is that of Nanda et al. 2023 (arXiv:2301.05217).
+    With fewer pairs it takes longer than one waits, with more it never needs to know them by heart.
     """
-    recipe = STEADY.replace(n_steps=3000, batch_size=512, learning_rate=3e-3, weight_decay=1.0)
+    recipe = STEADY.replace(n_steps=2000, batch_size=512, learning_rate=3e-3, weight_decay=1.0)
     task = TaskConfig(kind=kind, seq_len=3)
-    return Setup(_without_norm(MODULUS + 1, 3, 1), task, recipe, every=100)
+    return Setup(_without_norm(MODULUS + 1, 3, 1, d_ff=256), task, recipe, every=80)
 
 
 SETUPS = {
@@ -90,6 +92,7 @@ SETUPS = {
         _config(
             n_layers=2,
             attention_only=True,
+            position_kind=PositionKind.ROPE,
             vocab_size=TOKENS.vocab_size,
             max_seq_len=64,
         ),

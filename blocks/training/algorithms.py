@@ -90,10 +90,14 @@ def _modular(question: Tensor, *, sign: int) -> Tensor:
 
 
 def _is_beyond(question: Tensor, *, percent: int) -> Tensor:
-    """A split without any pattern: the fingerprint is a sum, and would be one on this clock."""
-    rank = torch.randperm(MODULUS**2, generator=generator(0, "pairs"))
-    a, b = (question - FIRST).unbind(1)
-    return rank[a * MODULUS + b] >= percent * MODULUS**2 / 100
+    """A split without any pattern but one: a, b and b, a are on one side, so that no sum is told.
+
+    The fingerprint is a sum, and would be one on this clock.
+    """
+    n_sets = MODULUS * (MODULUS + 1) // 2
+    rank = torch.randperm(n_sets, generator=generator(0, "pairs"))
+    least, most = (question - FIRST).sort(1).values.unbind(1)
+    return rank[most * (most + 1) // 2 + least] >= percent * n_sets / 100
 
 
 def _random_bits(batch: int, random: torch.Generator, *, n: int) -> Tensor:

@@ -75,7 +75,7 @@ class TokenKind(StrEnum):
     BYTE_PAIRS = "byte_pairs"
 
 
-LEARNED_PERCENT, PERCENTS = 40, (5, 95)
+LEARNED_PERCENT, PERCENTS = 75, (5, 95)
 LEARNERS = _GPT, _ENCODER, _BOTH = (
     Architecture.GPT,
     Architecture.ENCODER,

@@ -67,7 +67,7 @@ class Series:
     hover: str | None = None
     click: Sequence[str] | None = None
     text: str = ""
-    text_at: str = "top center"
+    text_at: str | Sequence[str] = "top center"
     error: str = ""
     to: str = ""  # the column where a band ends
     plot: int = 0

@@ -212,7 +212,7 @@ class _Marks:
         found: dict[str, Any] = {"mode": "+".join(name for name, is_on in modes.items() if is_on)}
         found["type"] = "scatter" if is_line else marks.points_of(len(self.rows))
         if has_text:
-            found["textposition"] = self.series.text_at
+            found["textposition"] = _listed(self.series.text_at)
         if is_line:
             line = {"color": look.color, "width": look.width}
             more = {"dash": look.dash, "shape": look.shape}

@@ -16,7 +16,10 @@ def test_a_sum_is_learned_by_heart_first_and_then_on_a_few_circles(seed: int):
     clock = Clock(kind=TaskKind.MODULAR_ADDITION, seed=seed)
     facts = clock_facts(clock, [*clock.results(())], 0)
     assert isinstance(facts, SumFacts) and facts.has_learned
-    assert facts.memorized_at < facts.restricted_at < facts.jump <= facts.excluded_at
+    assert facts.memorized and facts.memorized.accuracy < 0.1
+    assert max(facts.restricted_at, facts.excluded_at) < facts.jump
+    assert facts.excluded_rise[1] > facts.excluded_rise[0] + 0.5
+    assert facts.memorized.step < facts.jump < facts.learned_at
     assert len(facts.keys) <= 6 and facts.key_share() >= 0.8
     assert facts.returned > 0.7
     assert facts.kept_without_others < facts.last.held_out_loss + 0.05

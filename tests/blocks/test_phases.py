@@ -8,12 +8,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from blocks.inspection.head_probe import KINDS
 from blocks.model.models import build
 from blocks.model.randomness import generator
 from blocks.phases import fourier, recorded
 from blocks.phases.clock import Change, Clock, trained
-from blocks.phases.facts import clock_facts, falls_at, rises_at
-from blocks.phases.hindsight import Hindsight, ov_circuit, qk_circuit
+from blocks.phases.facts import clock_facts, falls_at
+from blocks.phases.hindsight import Hindsight, ov_circuit, qk_circuit, removal_orders
 from blocks.phases.setups import SETUPS
 from blocks.phases.superposition import ToyKept
 from blocks.training.tasks import TaskKind
@@ -61,10 +62,10 @@ def test_logits_made_of_a_wave_alone_lose_nothing_restricted_and_all_excluded(si
     assert excluded == pytest.approx(math.log(P))
 
 
-def test_what_falls_and_what_rises_is_found_half_way():
+def test_a_fall_is_found_half_way_and_else_at_the_end():
     steps = range(0, 70, 10)
     assert falls_at(steps, np.array([4.0, 5, 8, 7, 5, 1, 0])) == 50
-    assert rises_at(steps, np.array([4.0, 1, 0, 1, 5, 6, 7])) == 40
+    assert falls_at(steps, np.array([4.0, 1, 0, 1, 5, 6, 7])) == 60
 
 
 def test_dimensionality_is_that_of_the_polygon():
@@ -128,6 +129,14 @@ def test_the_circuits_are_products_of_the_weights_of_one_head():
     )
     scores = (q[rows] @ embed).T @ (k[rows] @ moved @ embed) / 4
     torch.testing.assert_close(found[1], scores, rtol=1e-4, atol=1e-4)
+
+
+def test_heads_go_from_the_strongest_on_and_as_a_control_from_the_weakest():
+    scores = np.zeros((4, len(KINDS)))
+    scores[:2, KINDS.index("previous_token")] = 0.1, 0.8
+    scores[2:, KINDS.index("induction")] = 0.9, 0.3
+    found = removal_orders(scores, 2)
+    assert found == [[(1, 0), (1, 1)], [(0, 1), (0, 0)], [(0, 0), (0, 1)]]
 
 
 @pytest.mark.parametrize("name", recorded.series())

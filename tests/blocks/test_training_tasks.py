@@ -272,6 +272,7 @@ def test_of_a_modular_sum_as_many_pairs_are_learned_as_is_said():
         task = task_of(TaskKind.MODULAR_ADDITION, seq_len=3, learned_percent=percent)
         learned = 1 - task.splits(all_pairs()).float().mean().item()
         assert learned == pytest.approx(percent / 100, abs=0.02)
+        assert torch.equal(task.splits(all_pairs()), task.splits(all_pairs().flip(1)))
         assert not task.splits(task.batch(200, generator(0)).token_ids[:, :2]).any()
     with pytest.raises(ConfigError, match="use 5"):
         TaskConfig(kind=TaskKind.MODULAR_ADDITION, seq_len=3, learned_percent=0)

@@ -28,8 +28,9 @@ def test_a_question_shows_the_run_that_ships(panel: str, link: dict):
 
 def test_each_measure_is_placed_by_the_run_before_the_jump_or_after_it():
     facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
-    assert facts.restricted_at < facts.jump < facts.excluded_at
-    said = grokking.says_order(facts)
-    assert f"{facts.jump - facts.restricted_at} updates before the jump" in said
-    assert f"{facts.excluded_at - facts.jump} updates after the jump" in said
-    assert "at the jump" in grokking._order(0, 0)
+    assert max(facts.restricted_at, facts.excluded_at, facts.memorized.step) < facts.jump
+    said = grokking.says_when(facts)
+    for step in (facts.restricted_at, facts.excluded_at):
+        assert f"{facts.jump - step} updates before the jump" in said
+    assert "after the jump" in grokking._distance(2, 1)
+    assert "at the jump" in grokking._distance(0, 0)

@@ -13,12 +13,12 @@ from blocks.training.tasks import TaskKind
 
 
 def clock_value(at: Place, *, task: str, what: str, step: int) -> float:
-    """A number of a look: loss, held_out_loss, accuracy, weight_norm or sink_mass."""
+    """A number of a look, by its name in `Kept`."""
     return float(getattr(_facts(task, step).now, what))
 
 
 def clock_event(at: Place, *, task: str, what: str) -> int:
-    """The step of an event: memorized_at, jump; of modular sums restricted_at, excluded_at."""
+    """The step of an event: jump, learned_at; of modular sums restricted_at, excluded_at."""
     return int(getattr(_facts(task), what))
 
 
@@ -39,8 +39,15 @@ def sum_loss_without(at: Place, *, what: str) -> float:
 
 
 def induction_loss_without(at: Place, *, what: str) -> float:
-    """The held-out loss in the end without all found heads (found), or the strongest (one)."""
-    return float(_induction().back[f"without_{what}"][-1])
+    """The held-out loss in the end without all found heads (found), or the strongest (one).
+
+    Of layer 1 without the head that looks most at the token before (previous), or without all
+    its others (others).
+    """
+    facts, n_removed = _induction(), {"previous": 1, "others": -2}
+    if what in n_removed:
+        return float(facts.removed[what].iloc[n_removed[what]])
+    return float(facts.back[f"without_{what}"][-1])
 
 
 def n_induction_heads(at: Place) -> int:

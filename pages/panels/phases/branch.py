@@ -8,7 +8,8 @@ import pandas as pd
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.phases import clock
-from blocks.phases.clock import Change, Clock, Kept
+from blocks.phases.clock import Change, Clock
+from blocks.phases.facts import LEARNED
 from blocks.phases.setups import MODULAR
 from blocks.training.tasks import TaskKind
 from pages.figures import palette
@@ -21,10 +22,9 @@ from pages.show.controls import choose, slide
 from pages.show.parts import Note, Say, Shown
 from pages.state.link_fields.phases import DECAYS, PERCENTS, BranchKind
 from pages.state.values import State
-from pages.words.language import _
+from pages.words.language import _, sentences
 from pages.words.numbers import fine_percent
 
-LOWEST = 1e-4
 KIND_NAMES = {
     BranchKind.NOTHING: N_("nothing (control)"),
     BranchKind.WEIGHT_DECAY: N_("weight decay"),
@@ -35,7 +35,7 @@ KIND_NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class BranchFacts:
-    """A run and its branch, as far as both are known; of a branch the looks after it leaves."""
+    """A run and its branch; of a branch the looks after it leaves."""
 
     series: Clock
     change: Change
@@ -127,16 +127,13 @@ def _offers(kind: BranchKind, trunk: Clock) -> bool:
 def branch_facts(series: Clock) -> BranchFacts:
     """Trunk and branch; the trunk up to the branch is that of the branch itself."""
     assert series.change is not None
-    trunk, branch = (_looks(each) for each in (_trunk(series), series))
-    return BranchFacts(series, series.change, trunk, branch[branch["step"] >= series.change.step])
+    trunk, branch = shared.facts_of(_trunk(series), 0).table, pd.DataFrame(shared.found(series))
+    later = branch[branch["step"] >= series.change.step]
+    return BranchFacts(series, series.change, trunk, later)
 
 
 def _trunk(series: Clock) -> Clock:
     return Clock(kind=series.kind, seed=series.seed)
-
-
-def _looks(series: Clock) -> pd.DataFrame:
-    return pd.DataFrame([each for each in shared.found(series) if isinstance(each, Kept)])
 
 
 def says_absent(series: Clock) -> str | None:
@@ -160,6 +157,17 @@ def train(series: Clock) -> None:
 
 def says_branch(facts: BranchFacts) -> str:
     """Where both came to."""
+    said, (_run, branch) = _says_ends(facts), facts.ends
+    if facts.change.head is None or branch["accuracy"] < LEARNED:
+        return said
+    text = _(
+        "Others have learned what the head did: it is removed while the model learns. What it does "
+        "in the finished model says *When does the induction head appear?*"
+    )
+    return sentences(said, text)
+
+
+def _says_ends(facts: BranchFacts) -> str:
     run, branch = facts.ends
     text = _(
         "From step {step:,} on, {what}. In the end, the original run answers {run} of the "
@@ -189,25 +197,31 @@ def _what(facts: BranchFacts) -> str:
 
 
 def curves(facts: BranchFacts) -> Chart:
-    """Losses, accuracy and weight norm of both, on one axis of steps."""
-    names = ["loss", "held_out_loss"]
+    """Accuracy and loss on what was never seen, and weight norm of both, on one axis of steps."""
+    names = ("accuracy", "held_out_loss", "weight_norm")
     trunk, branch = (
-        table.assign(**table[names].clip(lower=LOWEST)) for table in (facts.trunk, facts.branch)
+        table.assign(held_out_loss=table["held_out_loss"].clip(lower=shared.LOWEST))
+        for table in (facts.trunk, facts.branch)
     )
-    both = pd.concat([trunk, branch])
+    losses = pd.concat([trunk, branch])["held_out_loss"]
     run, other = Look(_("the run"), palette.BEFORE), Look(_("the branch"), palette.PINNED)
     return Chart(
         _("The run and its branch on one time axis"),
         trunk,
         Axis(_("step"), (0, int(trunk["step"].max())), of="step"),
         (
-            _loss_axis(_("loss on what it learns from, nats"), both["loss"]),
-            _loss_axis(_("held-out loss, nats"), both["held_out_loss"]),
+            Axis(_("correct, never seen"), (0, 1.02), is_share=True, is_heading=True),
+            Axis(
+                _("held-out loss, nats"),
+                (float(losses.min()), float(losses.max())),
+                is_log=True,
+                is_heading=True,
+            ),
             Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
         ),
         [
             line(name, look, rows=rows, plot=plot, in_legend=plot == 0)
-            for plot, name in enumerate((*names, "weight_norm"))
+            for plot, name in enumerate(names)
             for look, rows in ((run, trunk), (other, branch))
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
@@ -215,10 +229,6 @@ def curves(facts: BranchFacts) -> Chart:
         legend=Legend.FOOT,
         levels=[Level(x=facts.change.step, plot=i) for i in range(3)],
     )
-
-
-def _loss_axis(title: str, values: pd.Series) -> Axis:
-    return Axis(title, (float(values.min()), float(values.max())), is_log=True, is_heading=True)
 
 
 PANEL = Panel(

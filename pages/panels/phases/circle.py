@@ -5,6 +5,7 @@ from blocks.observe.run import Run
 from blocks.phases import fourier
 from blocks.phases.clock import Clock
 from blocks.phases.facts import SumFacts
+from blocks.training.algorithms import MODULUS
 from blocks.training.tasks import MODULAR
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
@@ -17,7 +18,7 @@ from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
 
-LOWEST = 1e-4
+NAMED_EVERY = 3  # of the numbers on the circle: all would lie on each other
 
 
 def at(_run: Run | None, state: State) -> tuple[Clock, int, int]:
@@ -89,6 +90,8 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
     """The numbers in the plane in which one frequency turns in the end."""
     facts, place = drawn
     table, k = facts.circle(place), facts.keys[place]
+    has_name = table.index % NAMED_EVERY == 0
+    table["name"] = table["number"].astype(str).where(has_name & (table.index < MODULUS), "")
     most = 1.25 * float(abs(facts.back["circle"][facts.i, place]).max())
     text = _("Numbers 0 to 58 in the plane of k = {k}, step {step:,}")
     return Chart(
@@ -106,7 +109,8 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
                     size=6,
                     width=1,
                 ),
-                text="{number}",
+                text="{name}",
+                text_at=[*map(shared.beyond, table["x"], table["y"])],
             )
         ],
         hover="{number}",
@@ -139,7 +143,7 @@ def ablated(facts: SumFacts) -> Chart:
     """The loss with the key frequencies taken out of the embedding, and with others."""
     table = facts.table.copy()
     names = ["held_out_loss", "without_keys", "without_others"]
-    table[names] = table[names].clip(lower=LOWEST)
+    table[names] = table[names].clip(lower=shared.LOWEST)
     drawn = table[names].to_numpy()
     return Chart(
         _("Removed from the embedding"),

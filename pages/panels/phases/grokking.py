@@ -7,7 +7,7 @@ from blocks.phases.clock import Clock
 from blocks.phases.facts import ClockFacts, SumFacts
 from blocks.phases.setups import MODULAR, SETUPS
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
 from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
@@ -17,8 +17,6 @@ from pages.show.ways import click_sets
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
-
-LOWEST = 1e-4  # nats: below it a loss is drawn at the edge
 
 
 def at(_run: Run | None, state: State) -> tuple[Clock, int]:
@@ -35,51 +33,46 @@ def choices(_run: Run | None) -> None:
 
 
 def says_when(facts: ClockFacts) -> str:
-    """How much later it generalizes than it memorizes."""
+    """How much later it generalizes than it memorizes, and what moved inside before."""
+    order = _order(facts) if isinstance(facts, SumFacts) and facts.has_learned else ""
+    return sentences(_memorized(facts), _learned(facts), order)
+
+
+def _memorized(facts: ClockFacts) -> str:
+    if facts.memorized is None:
+        text = _("In the end it answers {share} of what it learns from correctly.")
+        return text.format(share=percent(facts.last.learned_accuracy))
     text = _(
-        "The loss on what it learns from falls to half by step {memorized_at:,}. On questions that "
-        "it never sees the loss peaks at {before:.2f} nats and falls to half of that only by step "
-        "{jump:,}."
+        "By step {step:,} it answers more than 99% of what it learns from correctly, and {share} "
+        "of what it never sees."
     )
-    said = fill(text, facts)
-    return sentences(said, _learned(facts), _now(facts))
+    return text.format(step=facts.memorized.step, share=percent(facts.memorized.accuracy))
 
 
 def _learned(facts: ClockFacts) -> str:
     if facts.learned_at is None:
-        text = _("In the end it answers {share} of them correctly.")
+        text = _("In the end it answers {share} of what it never sees correctly.")
         return text.format(share=percent(facts.last.accuracy))
-    text = _("From step {step:,} on it answers more than 99% of them correctly.")
-    return text.format(step=facts.learned_at)
-
-
-def _now(facts: ClockFacts) -> str:
-    text = _("At step {step:,}, where the line stands, it is {share}.")
-    return text.format(step=facts.now.step, share=percent(facts.now.accuracy))
-
-
-def says_order(facts: ClockFacts) -> str | None:
-    """Which measure of the circuit moved before the held-out loss and which after it."""
-    if not isinstance(facts, SumFacts):
-        return None
-    order = _(
-        "Restricted loss is half-way down by step {restricted:,}, {one}, excluded loss half-way up "
-        "by step {excluded:,}, {other}."
+    text = _(
+        "The jump comes at step {jump:,}, where the held-out loss has fallen to half of its peak "
+        "of {before:.2f} nats; from step {learned_at:,} on more than 99% of those are correct too."
     )
-    meant = _(
-        "The jump is step {jump:,}, where the held-out loss has fallen to half. Restricted loss "
-        "reads the key frequencies {keys} alone, and excluded loss leaves them out. Both need the "
-        "end of the run to know the frequencies."
-    )
-    one, other = (_order(each, facts.jump) for each in (facts.restricted_at, facts.excluded_at))
-    said = order.format(
-        restricted=facts.restricted_at, excluded=facts.excluded_at, one=one, other=other
-    )
-    keys = ", ".join(map(str, sorted(facts.keys)))
-    return sentences(said, meant.format(jump=facts.jump, keys=keys))
+    return fill(text, facts)
 
 
-def _order(step: int, jump: int) -> str:
+def _order(facts: SumFacts) -> str:
+    """Which measures of the circuit moved before the held-out loss and which after it."""
+    text = _(
+        "Inside, restricted loss is half-way down by step {restricted_at:,}, {one}; excluded loss "
+        "is lowest at step {excluded_at:,}, {other}, and at the jump it has risen from {least:.1f} "
+        "to {most:.1f} nats."
+    )
+    one, other = (_distance(each, facts.jump) for each in (facts.restricted_at, facts.excluded_at))
+    least, most = facts.excluded_rise
+    return fill(text, facts, one=one, other=other, least=least, most=most)
+
+
+def _distance(step: int, jump: int) -> str:
     """Whether a measure moves before the jump or after it, and by how many updates."""
     if step == jump:
         return _("at the jump")
@@ -87,8 +80,21 @@ def _order(step: int, jump: int) -> str:
     return text.format(n=abs(step - jump))
 
 
+def says_measures(facts: ClockFacts) -> str | None:
+    """What the two measures of the circuit read."""
+    if not isinstance(facts, SumFacts):
+        return None
+    text = _(
+        "Restricted loss reads the key frequencies {keys} alone: it falls as the circuit forms. "
+        "Excluded loss leaves them out and asks what is learned from: it rises as the model "
+        "answers by the circuit. Both need the end of the run to know the frequencies. The weight "
+        "norm falls last, when what was known by heart is given up."
+    )
+    return text.format(keys=", ".join(map(str, sorted(facts.keys))))
+
+
 def curves(facts: ClockFacts) -> Chart:
-    """Losses above, shares in the middle, the size of the weights below; on one axis of steps."""
+    """Losses above, answers in the middle, the size of the weights below; on one axis of steps."""
     losses = [
         ("loss", Look(_("training examples"), palette.LEARNED)),
         ("held_out_loss", Look(_("never seen"), palette.HELD_OUT)),
@@ -98,9 +104,9 @@ def curves(facts: ClockFacts) -> Chart:
             ("restricted", Look(_("restricted"), palette.NORM, dash="dot")),
             ("excluded", Look(_("excluded"), palette.FEED_FORWARD, dash="dash")),
         ]
-    table = facts.table.copy()
+    table, below = facts.table.copy(), {"plot": 1, "in_legend": False}
     names = [name for name, _look in losses]
-    table[names] = table[names].clip(lower=LOWEST)
+    table[names] = table[names].clip(lower=shared.LOWEST)
     drawn = table[names].to_numpy()
     return Chart(
         _("One run on one time axis"),
@@ -114,21 +120,28 @@ def curves(facts: ClockFacts) -> Chart:
                 is_heading=True,
                 share=3,
             ),
-            Axis(_("share"), (0, 1), is_share=True, is_heading=True, share=2),
+            Axis(_("answered correctly"), (0, 1.02), is_share=True, is_heading=True, share=2),
             Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
         ),
         [
             *(line(name, look, plot=0) for name, look in losses),
-            line("accuracy", Look(_("correct, never seen"), palette.ATTENTION), plot=1),
-            line("sink_mass", Look(_("attention on the first token"), palette.BEFORE), plot=1),
+            line("learned_accuracy", Look(_("learned from"), palette.LEARNED), **below),
+            line("accuracy", Look(_("never seen"), palette.HELD_OUT), **below),
             line("weight_norm", Look(_("weight norm"), palette.RESIDUAL), plot=2),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
         click=("step",),
         tall=460,
         legend=Legend.FOOT,
-        levels=shared.now(facts, 3),
+        levels=[*shared.now(facts, 3), *_guess(facts)],
     )
+
+
+def _guess(facts: ClockFacts) -> list[Level]:
+    """What a blind guess costs, with which the losses of a sum are compared."""
+    if not isinstance(facts, SumFacts):
+        return []
+    return [Level(facts.guess, name=_("blind guess"), dash="dot", is_named_right=True)]
 
 
 def says_how(facts: ClockFacts) -> str:
@@ -172,7 +185,7 @@ PANEL = Panel(
         Say(says_when),
         shared.step_choice("grokking"),
         Shown(curves, "phase_curves", click=click_sets("clock_step")),
-        Note(says_order),
+        Note(says_measures),
         Note(says_how),
     ),
 )

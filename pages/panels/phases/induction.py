@@ -1,5 +1,6 @@
 """When does the induction head appear? Its score, its circuits, and the loss without it."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -11,6 +12,7 @@ from blocks.phases import hindsight
 from blocks.phases.clock import Clock
 from blocks.phases.facts import InductionFacts
 from blocks.phases.hindsight import FOUND_ABOVE
+from blocks.training.induction import TOKENS
 from blocks.training.tasks import TaskKind
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
@@ -18,10 +20,10 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.panels.phases import induction_picture, shared
 from pages.show.choices import chooses
-from pages.show.parts import Beside, Matrix, Note, Say, Shown
+from pages.show.parts import Beside, Matrix, Note, Say, Shown, Text
 from pages.show.ways import click_sets
 from pages.state.values import State
-from pages.words.language import _, enumeration, fill, sentences
+from pages.words.language import _, enumeration, fill
 from pages.words.numbers import percent
 
 
@@ -47,46 +49,79 @@ def facts_of(series: Clock, step: int) -> InductionFacts:
 def says_induction(facts: InductionFacts) -> str:
     """When it appears, what happens to the loss then, and what is lost without it."""
     text = _(
-        "The first head passes an induction score of one half at step {formed_at}; the held-out "
-        "loss falls to half of its peak at step {jump}. In the end {n} heads do it: {heads}. "
-        "Without all of them the loss goes from {last:.2f} back to {cut:.2f} nats ({before:.2f} "
-        "before the jump)."
+        "The held-out loss falls to half of its peak at step {jump}. The induction heads, {heads}, "
+        "then give {least} to {most} of their attention to what followed the same token before "
+        "({start} at step 0). They add up, so that none needs one half, which the first passes at "
+        "step {formed_at}."
     )
-    said = fill(
+    least, most = facts.found_scores(facts.jump)
+    return fill(
         text,
         facts,
-        n=len(facts.found),
         heads=enumeration(_place(*each) for each in facts.found),
-        last=facts.last.held_out_loss,
-        cut=float(facts.back["without_found"][-1]),
+        least=percent(least),
+        most=percent(most),
+        start=percent(facts.found_scores(0)[1]),
     )
-    return sentences(said, _one(facts))
 
 
-def _one(facts: InductionFacts) -> str:
+def says_removed(facts: InductionFacts) -> str:
+    """How many heads can go, and the control."""
     text = _(
-        "Without the strongest alone, {share} of the drop comes back: the others do the same work."
+        "Without the strongest induction head the loss is {one:.2f} nats, without all of layer 2 "
+        "{all:.2f} ({last:.2f} with every head): the heads stand in for each other. Layer 1 is the "
+        "other half. Without its head {head}, which looks most at the token before, it is "
+        "{previous:.2f}; the control, without its other {n} together, {others:.2f}."
     )
-    few = text.format(share=percent(max(0.0, facts.returned("without_one"))))
-    return few if len(facts.found) > 1 else ""
+    table = facts.removed
+    return text.format(
+        one=table["induction"][1],
+        all=table["induction"].iloc[-1],
+        last=table["induction"][0],
+        head=_place(*facts.previous),
+        previous=table["previous"][1],
+        n=facts.n_heads - 1,
+        others=table["others"].iloc[-2],
+    )
 
 
 def _place(layer: int, head: int) -> str:
     return f"{from_one(layer)}.{from_one(head)}"
 
 
+def removal(facts: InductionFacts) -> Chart:
+    """The loss at the end by the number of heads that write nothing."""
+    table = facts.removed
+    guess = math.log(TOKENS.vocab_size)
+    return Chart(
+        _("How many heads can go?"),
+        table,
+        Axis(_("heads removed"), (-0.1, facts.n_heads + 0.1), of="n", ticks=table["n"].tolist()),
+        Axis(_("held-out loss, nats"), from_0=True),
+        [
+            line("induction", Look(_("of layer 2, the strongest first"), palette.PINNED, "circle")),
+            line("previous", Look(_("of layer 1, the strongest first"), palette.BEFORE, "square")),
+            line("others", Look(_("of layer 1, the weakest first"), palette.BEFORE, dash="dot")),
+        ],
+        hover=_("{n} removed: {value} nats").format(n="{x}", value="{y:.3g}"),
+        tall=250,
+        legend=Legend.FOOT,
+        levels=[Level(guess, name=_("blind guess"))],
+    )
+
+
 def curves(facts: InductionFacts) -> Chart:
-    """The loss, whole and without what was found, above the score of every head."""
+    """The loss, whole and without what was found, above what either layer looks at."""
     table = facts.table
     scores = facts.scores
     most = float(table[["held_out_loss", "without_found"]].to_numpy().max())
     return Chart(
-        _("Loss and induction score on one clock"),
+        _("Loss and attention on one clock"),
         table,
         shared.steps_axis(facts),
         (
             Axis(_("held-out loss, nats"), (0, 1.05 * most), is_heading=True),
-            Axis(_("induction score"), (0, 1), is_share=True, is_heading=True),
+            Axis(_("share of a head's attention"), (0, 1), is_share=True, is_heading=True),
         ),
         [
             line("held_out_loss", Look(_("untouched"), palette.HELD_OUT), plot=0),
@@ -94,9 +129,11 @@ def curves(facts: InductionFacts) -> Chart:
             line("without_found", Look(_("without all induction heads"), palette.PINNED)),
             *(
                 line(
-                    "induction",
+                    "induction" if layer else "previous_token",
                     Look(
-                        _("heads of layer {n}").format(n=from_one(layer)),
+                        _("layer 2, on what followed the same token (induction score)")
+                        if layer
+                        else _("layer 1, on the token before"),
                         palette.ATTENTION if layer else palette.BEFORE,
                         width=1.5,
                     ),
@@ -108,6 +145,11 @@ def curves(facts: InductionFacts) -> Chart:
                     ),
                 )
                 for (layer, head), of_head in _of_heads(scores)
+            ),
+            line(
+                "sink_mass",
+                Look(_("all heads, on the first token"), palette.RESIDUAL, dash="dot"),
+                plot=1,
             ),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
@@ -164,5 +206,6 @@ PANEL = Panel(
             Matrix(induction_picture.qk, "induction_qk"),
         ),
         Note(says_circuits),
+        Beside(Shown(removal, "heads_removed"), Text(says_removed)),
     ),
 )

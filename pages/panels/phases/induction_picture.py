@@ -19,33 +19,27 @@ def pattern(facts: InductionFacts, *, _: Translate) -> Picture:
     weights = facts.back["head"][facts.i].astype(np.float32)
     hidden = np.triu(np.ones_like(weights, dtype=bool), 1)
     z = np.where(hidden, 1, codes(weights)).astype(np.uint8)
-    title = _("Where layer {layer}, head {head} looks, step {step:,}")
-    return _map(
-        weight_map(
-            z,
-            _,
-            hovertemplate=_hover(
-                _(
-                    "query {y}, key {x}",
-                )
-            ),
-            showscale=False,
-        ),
-        title.format(layer=from_one(layer), head=from_one(head), step=facts.now.step),
+    title = _("Where head {head} looks, step {step:,}")
+    tokens = {"tickvals": [*range(len(z))], "ticktext": facts.row, "tickangle": 0}
+    drawn = _map(
+        weight_map(z, _, hovertemplate=_hover(_("query {y}, key {x}")), showscale=False),
+        title.format(head=f"{from_one(layer)}.{from_one(head)}", step=facts.now.step),
         _("key (attended to)"),
         _("query (attends)"),
     )
+    axes = {each: drawn.parts["layout"][each] | tokens for each in ("xaxis", "yaxis")}
+    return drawn.with_layout(**axes)
 
 
 def ov(facts: InductionFacts, *, _: Translate) -> Picture:
     """What reading each token adds to each logit: the diagonal copies."""
-    title = _("OV: what it adds to which logit, step {step:,}").format(step=facts.now.step)
+    title = _("OV, step {step:,}").format(step=facts.now.step)
     return _circuit(facts, "ov", title, _("token it reads"), _("logit it raises"), _)
 
 
 def qk(facts: InductionFacts, *, _: Translate) -> Picture:
     """The score of each token with keys whose previous token is each: the diagonal matches."""
-    title = _("QK: which keys it looks for, step {step:,}").format(step=facts.now.step)
+    title = _("QK, step {step:,}").format(step=facts.now.step)
     return _circuit(facts, "qk", title, _("token before the key"), _("token of the query"), _)
 
 

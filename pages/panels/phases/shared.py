@@ -1,5 +1,6 @@
 """What the panels of phase changes share: a run that ships or is trained, and its clock."""
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ from pages.state.values import State
 from pages.words.language import _
 
 N_SEEDS = 10
+LOWEST = 1e-3  # nats: below it a loss is drawn at the edge
 
 
 def found(series: Series) -> tuple[Any, ...]:
@@ -78,7 +80,7 @@ def seed_choice(place: str) -> None:
 
 def step_slider(steps: Iterable[int], step: int, place: str) -> None:
     """The clock of all panels; `place`: the panel that it stands in."""
-    slide("clock_step", _("Step"), steps, step, place=place)
+    slide("clock_step", _("Training step"), steps, step, place=place)
 
 
 def step_choice(place: str) -> Controls:
@@ -88,6 +90,13 @@ def step_choice(place: str) -> Controls:
         step_slider(series.setup.steps, step, place)
 
     return Controls(by, is_aside=False)
+
+
+def beyond(x: float, y: float) -> str:
+    """Where the name of a point lies, as seen from the middle of its picture: behind it."""
+    edge = 0.38 * math.hypot(x, y)  # sin of an eighth of a half turn
+    down = "top" if y > edge else "bottom" if y < -edge else "middle"
+    return f"{down} {'right' if x > edge else 'left' if x < -edge else 'center'}"
 
 
 def steps_axis(facts: ClockFacts) -> Axis:

@@ -125,7 +125,8 @@ def polygon(facts: Facts) -> Chart:
 
 def _beyond(arrow: pd.DataFrame) -> str:
     """Where its name does not lie on the arrow."""
-    return "bottom center" if arrow["y"].iloc[-1] < 0 else "top center"
+    x, y = arrow[["x", "y"]].iloc[-1]
+    return shared.beyond(float(x), float(y))
 
 
 def shares(facts: Facts) -> Chart:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from blocks.phases.fourier import MOST_KEYS
-from blocks.phases.recorded import FIRST_INDUCTION_HEAD, HEAD_LEAVES_AT, SPARSITIES
+from blocks.phases.recorded import DECAY_ENDS_AT, PREVIOUS_TOKEN_HEAD, SPARSITIES
 from blocks.phases.setups import SETUPS
 from blocks.training.tasks import TaskKind
 from pages.server.readers import Field, choice, flag, whole
@@ -18,7 +18,7 @@ class BranchKind(StrEnum):
     HEAD = "head"
 
 
-DECAYS, PERCENTS = ("0", "0.1", "0.3", "1", "3"), ("20", "30", "40", "60", "80")
+DECAYS, PERCENTS = ("0", "0.1", "0.3", "1", "3"), ("30", "45", "60", "75", "90")
 LATEST = 10**6
 
 FIELDS: dict[str, Field] = {
@@ -31,11 +31,11 @@ FIELDS: dict[str, Field] = {
     "sparsity": Field(choice(tuple(map(str, SPARSITIES))), str(SPARSITIES[-1])),
     "n_toy_features": Field(whole(2, 12), 5),
     "branch_task": Field(
-        choice((TaskKind.MODULAR_ADDITION, TaskKind.INDUCTION)), str(TaskKind.INDUCTION)
+        choice((TaskKind.MODULAR_ADDITION, TaskKind.INDUCTION)), str(TaskKind.MODULAR_ADDITION)
     ),
-    "branch_kind": Field(choice(BranchKind), str(BranchKind.HEAD)),
-    "branch_step": Field(whole(0, LATEST), HEAD_LEAVES_AT),
+    "branch_kind": Field(choice(BranchKind), str(BranchKind.WEIGHT_DECAY)),
+    "branch_step": Field(whole(0, LATEST), DECAY_ENDS_AT),
     "branch_decay": Field(choice(DECAYS), "0"),
-    "branch_percent": Field(choice(PERCENTS), "80"),
-    "branch_head": Field(whole(0, 7), FIRST_INDUCTION_HEAD),
+    "branch_percent": Field(choice(PERCENTS), "90"),
+    "branch_head": Field(whole(0, 7), PREVIOUS_TOKEN_HEAD),
 }
