@@ -5,9 +5,9 @@ from typing import Any
 from blocks.lessons.measures.trained import NOT_RECORDED
 from blocks.lessons.place import Place
 from blocks.model.faults import ConfigError, Fault
-from blocks.phases.clock import Clock
+from blocks.phases.clock import Change, Clock
 from blocks.phases.facts import ClockFacts, InductionFacts, SumFacts, clock_facts
-from blocks.phases.recorded import Series, recorded
+from blocks.phases.recorded import DECAY_ENDS_AT, Series, recorded
 from blocks.phases.superposition import Toy
 from blocks.training.tasks import TaskKind
 
@@ -36,6 +36,12 @@ def n_keys(at: Place) -> int:
 def sum_loss_without(at: Place, *, what: str) -> float:
     """The loss of modular addition in the end without the keys, or without as many others."""
     return float(_sum(0).back[f"without_{what}"][-1])
+
+
+def accuracy_without_decay(at: Place) -> float:
+    """The share of unseen sums right in the end, on the branch without weight decay."""
+    change = Change(step=DECAY_ENDS_AT, weight_decay=0.0)
+    return float(_found(Clock(kind=TaskKind.MODULAR_ADDITION, change=change))[-1].accuracy)
 
 
 def induction_loss_without(at: Place, *, what: str) -> float:
