@@ -175,6 +175,11 @@ class InductionFacts(ClockFacts):
         return self.clock.setup.config.n_heads
 
     @property
+    def n_others(self) -> int:
+        """Heads of layer 1 but the one that looks most at the token before."""
+        return self.n_heads - 1
+
+    @property
     def found(self) -> tuple[tuple[int, int], ...]:
         """Layer and head of the induction heads in the end, the strongest first."""
         return tuple(divmod(int(each), self.n_heads) for each in self.back["found"])

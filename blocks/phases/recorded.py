@@ -50,7 +50,9 @@ def series() -> dict[str, Series]:
 def recorded(wanted: Series) -> tuple[Any, ...]:
     """All values of a series, where it ships; else none."""
     names = [name for name, each in series().items() if each == wanted]
-    return _read(names[0], _all()) if names and FILE.exists() else ()
+    found = _read(names[0], _all()) if names and FILE.exists() else ()
+    is_bare = len(found) == wanted.n_steps - 1  # it was looked back at, and nothing was to be said
+    return (*found, Hindsight({})) if is_bare else found
 
 
 @lru_cache(maxsize=1)

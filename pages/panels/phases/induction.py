@@ -80,7 +80,7 @@ def says_removed(facts: InductionFacts) -> str:
         last=table["induction"][0],
         head=_place(*facts.previous),
         previous=table["previous"][1],
-        n=facts.n_heads - 1,
+        n=facts.n_others,
         others=table["others"].iloc[-2],
     )
 
