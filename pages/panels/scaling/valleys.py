@@ -141,8 +141,8 @@ def _estimate() -> None:
     if recorded := shared.recorded_runs():
         n = len(plan.valley_points())
         text = _("{n} runs, about {time} on a free core")
-        seconds = shared.seconds_of(recorded) * n / len(recorded)
-        st.caption(text.format(n=n, time=long_duration(seconds, _=_)))
+        seconds = long_duration(shared.seconds_of(recorded), _=_)
+        st.caption(text.format(n=n, time=seconds))
 
 
 def at(_run: Run, state: State) -> tuple[shared.Runs, Counted] | None:
