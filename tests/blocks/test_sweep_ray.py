@@ -107,10 +107,13 @@ def test_where_the_driver_leaves_what_is_finished_and_saved_stays(
     assert_as_here(found, LONG, tmp_path / "here")
 
 
-def test_a_lost_head_node_says_the_mend_and_what_is_finished_stays(tmp_path: Path):
+def test_a_lost_head_node_says_the_mend_and_what_is_finished_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """In another process: Ray used to end the one that had lost its head, without a word."""
     from ray.cluster_utils import Cluster
 
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # of the nodes: blocks, and Ray
     file, store = tmp_path / "sweep.toml", Store(tmp_path / "out")
     file.write_text(OF_FILE, "utf-8")
     cluster = Cluster(initialize_head=True, head_node_args=NODE | {"include_dashboard": False})
@@ -119,8 +122,9 @@ def test_a_lost_head_node_says_the_mend_and_what_is_finished_stays(tmp_path: Pat
     command = [sys.executable, "-m", "blocks", *map(str, words)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        while not process.stderr.readline().startswith("1 of 4"):
-            assert process.poll() is None
+        for line in process.stderr:
+            if line.startswith("1 of 4"):
+                break
         cluster.remove_node(cluster.head_node, allow_graceful=False)
         said = process.stderr.read()
     cluster.shutdown()
