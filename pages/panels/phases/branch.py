@@ -161,8 +161,9 @@ def says_branch(facts: BranchFacts) -> str:
     if facts.change.head is None or branch["accuracy"] < LEARNED:
         return said
     text = _(
-        "Others have learned what the head did: it is removed while the model learns. What it does "
-        "in the finished model says *When does the induction head appear?*"
+        "Other heads have learned to do what this head did, because it was removed while the "
+        "model was learning. For what it does in the finished model, see *When does the "
+        "induction head appear?*"
     )
     return sentences(said, text)
 

@@ -40,22 +40,23 @@ def says_when(facts: ClockFacts) -> str:
 
 def _memorized(facts: ClockFacts) -> str:
     if facts.memorized is None:
-        text = _("In the end it answers {share} of what it learns from correctly.")
+        text = _("In the end, it answers {share} of its training questions correctly.")
         return text.format(share=percent(facts.last.learned_accuracy))
     text = _(
-        "By step {step:,} it answers more than 99% of what it learns from correctly, and {share} "
-        "of what it never sees."
+        "By step {step:,}, it answers more than 99% of its training questions correctly, but "
+        "only {share} of those that it never sees."
     )
     return text.format(step=facts.memorized.step, share=percent(facts.memorized.accuracy))
 
 
 def _learned(facts: ClockFacts) -> str:
     if facts.learned_at is None:
-        text = _("In the end it answers {share} of what it never sees correctly.")
+        text = _("Of the questions that it never sees, it answers {share} correctly in the end.")
         return text.format(share=percent(facts.last.accuracy))
     text = _(
-        "The jump comes at step {jump:,}, where the held-out loss has fallen to half of its peak "
-        "of {before:.2f} nats; from step {learned_at:,} on more than 99% of those are correct too."
+        "The jump comes at step {jump:,}, where the held-out loss has fallen to half of its "
+        "peak of {before:.2f} nats; from step {learned_at:,} on, more than 99% of the unseen "
+        "questions are correct, too."
     )
     return fill(text, facts)
 
@@ -63,9 +64,9 @@ def _learned(facts: ClockFacts) -> str:
 def _order(facts: SumFacts) -> str:
     """Which measures of the circuit moved before the held-out loss and which after it."""
     text = _(
-        "Inside, restricted loss is half-way down by step {restricted_at:,}, {one}; excluded loss "
-        "is lowest at step {excluded_at:,}, {other}, and at the jump it has risen from {least:.1f} "
-        "to {most:.1f} nats."
+        "Inside the model, restricted loss is halfway down by step {restricted_at:,} ({one});"
+        " excluded loss is lowest at step {excluded_at:,} ({other}), and by the jump it has "
+        "risen from {least:.1f} to {most:.1f} nats."
     )
     one, other = (_distance(each, facts.jump) for each in (facts.restricted_at, facts.excluded_at))
     least, most = facts.excluded_rise
@@ -85,10 +86,11 @@ def says_measures(facts: ClockFacts) -> str | None:
     if not isinstance(facts, SumFacts):
         return None
     text = _(
-        "Restricted loss reads the key frequencies {keys} alone: it falls as the circuit forms. "
-        "Excluded loss leaves them out and asks what is learned from: it rises as the model "
-        "answers by the circuit. Both need the end of the run to know the frequencies. The weight "
-        "norm falls last, when what was known by heart is given up."
+        "Restricted loss uses only the key frequencies {keys}: it falls as the circuit forms."
+        " Excluded loss leaves them out and is measured on the training questions: it rises "
+        "as the model comes to answer through the circuit. Both can be computed only after "
+        "the run, when the frequencies are known. The weight norm falls last, when what was "
+        "memorized is given up."
     )
     return text.format(keys=", ".join(map(str, sorted(facts.keys))))
 

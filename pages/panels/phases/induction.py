@@ -49,10 +49,10 @@ def facts_of(series: Clock, step: int) -> InductionFacts:
 def says_induction(facts: InductionFacts) -> str:
     """When it appears, what happens to the loss then, and what is lost without it."""
     text = _(
-        "The held-out loss falls to half of its peak at step {jump}. The induction heads, {heads}, "
-        "then give {least} to {most} of their attention to what followed the same token before "
-        "({start} at step 0). They add up, so that none needs one half, which the first passes at "
-        "step {formed_at}."
+        "The held-out loss falls to half of its peak at step {jump}. By then, the induction "
+        "heads ({heads}) give {least} to {most} of their attention to the token that followed"
+        " the same token before ({start} at step 0). Their effects add up, so none of them "
+        "needs to reach one half, which the first does at step {formed_at}."
     )
     least, most = facts.found_scores(facts.jump)
     return fill(
@@ -68,10 +68,11 @@ def says_induction(facts: InductionFacts) -> str:
 def says_removed(facts: InductionFacts) -> str:
     """How many heads can go, and the control."""
     text = _(
-        "Without the strongest induction head the loss is {one:.2f} nats, without all of layer 2 "
-        "{all:.2f} ({last:.2f} with every head): the heads stand in for each other. Layer 1 is the "
-        "other half. Without its head {head}, which looks most at the token before, it is "
-        "{previous:.2f}; the control, without its other {n} together, {others:.2f}."
+        "Without the strongest induction head, the loss is {one:.2f} nats; without all of "
+        "layer 2, it is {all:.2f} ({last:.2f} with every head): the heads can replace each "
+        "other. Layer 1 is the other half. Without its head {head}, which attends most to the"
+        " previous token, the loss is {previous:.2f}; in the control, without its other {n} "
+        "heads together, it is {others:.2f}."
     )
     table = facts.removed
     return text.format(
@@ -94,7 +95,7 @@ def removal(facts: InductionFacts) -> Chart:
     table = facts.removed
     guess = math.log(TOKENS.vocab_size)
     return Chart(
-        _("How many heads can go?"),
+        _("How many heads can be removed?"),
         table,
         Axis(_("heads removed"), (-0.1, facts.n_heads + 0.1), of="n", ticks=table["n"].tolist()),
         Axis(_("held-out loss, nats"), from_0=True),
@@ -116,7 +117,7 @@ def curves(facts: InductionFacts) -> Chart:
     scores = facts.scores
     most = float(table[["held_out_loss", "without_found"]].to_numpy().max())
     return Chart(
-        _("Loss and attention on one clock"),
+        _("Loss and attention on one time axis"),
         table,
         shared.steps_axis(facts),
         (
@@ -133,7 +134,7 @@ def curves(facts: InductionFacts) -> Chart:
                     Look(
                         _("layer 2, on what followed the same token (induction score)")
                         if layer
-                        else _("layer 1, on the token before"),
+                        else _("layer 1, on the previous token"),
                         palette.ATTENTION if layer else palette.BEFORE,
                         width=1.5,
                     ),
