@@ -152,6 +152,8 @@ class TaskConfig:
         coerce_fields(self, FIELDS)
         if faults := [*_type_faults(self)] or [*_faults(self)]:
             raise ConfigError(faults)
+        if self.kind not in MODULAR:  # where it says nothing, two tasks do not differ by it
+            object.__setattr__(self, "learned_percent", LEARNED_PERCENT)
 
     @property
     def learner(self) -> Architecture:
