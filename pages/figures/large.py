@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import HEIGHT, PRESENTED, ROOMY, WIDE, Picture, below_title
+from pages.figures.theme import ACROSS, HEIGHT, PRESENTED, ROOMY, WIDE, Picture, below_title
 from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
@@ -102,7 +103,7 @@ def _upright_step(names: Sequence[str], axis: dict[str, Any], layout: dict[str, 
     """Every which name has room where they stand upright beside each other; in two lines, twice."""
     widest = max((sum(LEAST if ord(c) > WIDE else SIGN for c in name) for name in names), default=0)
     low, high = axis.get("domain") or (0, 1)
-    width = (layout.get("meta") or {}).get(PRESENTED, THIRD)
+    width = _width(layout, THIRD)
     lines = 2 if any(SECOND_LINE.search(name) for name in axis["ticktext"]) else 1
     step = -(-len(names) * (widest + BETWEEN) // max(1, round(width * (high - low))))
     return step if step > lines else 1
@@ -165,9 +166,15 @@ def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
     columns = texts.shape[-1] if is_heatmap else len(set(np.asarray(trace["x"]).tolist()))
     axis = layout.get("xaxis" + trace.get("xaxis", "x")[1:]) or {}
     low, high = axis.get("domain") or (0, 1)
-    longest = max((len(str(text)) for text in texts.flat), default=0)
-    width = (layout.get("meta") or {}).get(PRESENTED, WIDTH)
-    return columns * (SIGN * longest + BETWEEN) <= width * (high - low)
+    lines = (unescape(line) for text in texts.flat for line in str(text).split("<br>"))
+    longest = max(map(len, lines), default=0)
+    return columns * (SIGN * longest + BETWEEN) <= _width(layout, WIDTH) * (high - low)
+
+
+def _width(layout: dict[str, Any], least: int) -> int:
+    """Pixels for a picture that says how wide it is shown, or as many as any has."""
+    meta = layout.get("meta") or {}
+    return int(meta.get(PRESENTED) or meta.get(ACROSS) or least)
 
 
 def _barred(holder: dict[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,12 @@ from pages.words.language import _
 
 BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
-TRAINING, PHASES = "pages/training.py", "pages/phases.py"
+ONE_PASS, TRAINING, PHASES = "pages/forward_pass.py", "pages/training.py", "pages/phases.py"
 INSTRUMENTS = "pages/instruments.py"
 COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
 Way = tuple[str, str, dict[str, Any]]
 EXPERIMENTS: tuple[Way, ...] = (
+    (N_("What is a Transformer? Watch a sentence pass through one"), ONE_PASS, {}),
     (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
     (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
@@ -118,6 +119,13 @@ def questions(ways: Iterable[Way]) -> None:
     """Each leads to the panel that answers it."""
     state = link.as_query()
     for question, page, values in ways:
-        names = ("lang",) if "preset" in values or page == TRAINING else ("lang", "text")
-        kept = {name: state[name] for name in names if name in state}
+        kept = {name: state[name] for name in _kept(page, values, state) if name in state}
         st.page_link(page, label=_(question), query_params={**kept, **values})
+
+
+def _kept(page: str, values: dict[str, Any], state: dict[str, str]) -> tuple[str, ...]:
+    """What a question takes along: a text that was typed only to a model that can read it."""
+    if page == ONE_PASS:
+        return "lang", "preset", "text"
+    is_elsewhere = "preset" in {**values, **state} or page == TRAINING
+    return ("lang",) if is_elsewhere else ("lang", "text")

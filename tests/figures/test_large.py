@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from pages.figures.large import enlarged
-from pages.figures.theme import figure
+from pages.figures.theme import ACROSS, figure
 
 READABLE = 16  # pixels, from the back row
 NAMES = [f"token {i}" for i in range(40)]
@@ -58,6 +58,12 @@ def test_of_two_lines_in_low_rows_the_first_is_left():
     low, high = {**heat, "z": np.ones((20, 2)), "text": [["a<br>#1", "b"]] * 20}, heat
     found = [enlarged(figure([each], height=300)).data[0].text[0][0] for each in (low, high)]
     assert found == ["a", "a<br>#1"]
+
+
+def test_words_and_ranks_in_two_lines_stand_in_a_picture_across_the_screen():
+    heat = {"type": "heatmap", "z": np.eye(13), "text": [["&lt;file…<br>#49,152"] * 13] * 13}
+    wide, anywhere = (enlarged(figure([heat], meta=meta)).data[0] for meta in ({ACROSS: 1000}, {}))
+    assert wide.text is not None and anywhere.text is None
 
 
 def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():

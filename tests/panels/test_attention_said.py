@@ -106,8 +106,8 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
         ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
-        ("mix", "a vector of length 1.414"),
-        ("write", "maps 2 numbers to d_model = 4: this head adds a vector of length 2.000"),
+        ("mix", "a vector of norm 1.414"),
+        ("write", "maps 2 numbers to d_model = 4: this head adds a vector of norm 2.000"),
     ],
 )
 def test_what_a_step_does(monkeypatch: pytest.MonkeyPatch, step: str, said: str):

@@ -169,7 +169,7 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     facts = LensFacts(RUN, Lens(np.zeros((3, 3), int), rank / 9, rank), 2, LABELS.__getitem__)
     said = in_both(monkeypatch, logit_lens.says_decided, facts)
     assert said["en"] == (
-        "At the pinned token `an₂`, the answer `the` ranks first from “layer 2” on. Before "
+        "At the pinned token `an₂`, the answer `the` ranks first only at the end. Before "
         "the first layer it was at rank 7 of 64."
     )
     assert "`an₂`" in said["zh"]

@@ -94,20 +94,20 @@ STEP_SENTENCES = {
         "Softmax turns the row's scores into weights ({pattern}) that sum to {weight_sum:.3f}."
     ),
     "mix": N_(
-        "The values, each multiplied by its weight, are summed into a vector of length {mixed:.3f}."
+        "The values, each multiplied by its weight, are summed into a vector of norm {mixed:.3f}."
     ),
     "gate": N_(
-        "The gate, a sigmoid computed from the attention input, leaves a vector of length "
+        "The gate, a sigmoid computed from the attention input, leaves a vector of norm "
         "{passed_on:.3f}."
     ),
     "write": N_(
-        "The output projection maps {d_head} numbers to d_model = {run.config.d_model}: "
-        "this head adds a vector of length {written:.3f}; the vectors of all heads are summed."
+        "The output projection maps {d_head} numbers to d_model = {run.config.d_model}: this "
+        "head adds a vector of norm {written:.3f}; the vectors of all heads are summed."
     ),
     "heads": N_(
         "With all {run.config.n_heads} heads side by side, Concat(head 1 … head "
-        "{run.config.n_heads}) · W_O is the sum of what each head writes on its own, here a vector "
-        "of length {together:.3f}."
+        "{run.config.n_heads}) · W_O is the sum of what each head writes on its own, here a "
+        "vector of norm {together:.3f}."
     ),
 }
 

@@ -59,6 +59,11 @@ def says_decided(facts: LensFacts) -> str:
         "At the pinned token {token:token}, the answer {answer:token} ranks first from “{layer}” "
         "on."
     )
+    if facts.decided == facts.n_layers - 1:
+        text = _(
+            "At the pinned token {token:token}, the answer {answer:token} ranks first only at the "
+            "end."
+        )
     before = _(
         "Before the first layer it was at rank {rank_before:,} of {run.config.vocab_size:,}."
     )

@@ -10,10 +10,11 @@ from pages.figures import marks
 from pages.figures.axes import BARE, plot_room
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
-from pages.figures.theme import Picture, Translate, figure, small, token_label
+from pages.figures.theme import ACROSS, Picture, Translate, figure, small, token_label
 from pages.figures.weights import outline
 
 ROW, TOP, BOTTOM = 38, 30, 8
+WIDTH = 1000  # pixels of the cells on a projector
 LETTERS = 6  # Plotly writes as large as the longest text has room for, a square a letter
 SCALE = ((0, "rgba(204, 121, 167, 0.03)"), (1, "rgba(204, 121, 167, 0.75)"))
 
@@ -46,6 +47,7 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
         ],
         title=_("Predictions read off after each layer"),
         **plot_room(ROW * n_rows, BOTTOM, above=TOP),
+        meta={ACROSS: WIDTH},
         xaxis={
             **_names(names),
             "side": "top",
