@@ -10,14 +10,7 @@ from pages.show.everything import is_all
 
 TITLE = N_("Scaling lab: what does more compute buy?")
 
-PANELS = (
-    valleys.PANEL,
-    predict.PANEL,
-    entropy.PANEL,
-    trades.PANEL,
-    transfer.PANEL,
-    own_runs.PANEL,
-)
+PANELS = (valleys.PANEL, predict.PANEL, entropy.PANEL, trades.PANEL, transfer.PANEL, own_runs.PANEL)
 
 
 def body() -> None:

@@ -54,8 +54,7 @@ STILL_ASKING = {"pages.state.fields"}
 ROOMS = (
     *(
         Room(
-            f"blocks/{name}/*.py",
-            never=tuple(f"blocks.{later}" for later in BLOCKS_ROOMS[i + 1 :]),
+            f"blocks/{name}/*.py", never=tuple(f"blocks.{later}" for later in BLOCKS_ROOMS[i + 1 :])
         )
         for i, name in enumerate(BLOCKS_ROOMS)
     ),
@@ -207,10 +206,7 @@ def test_a_planted_violation_is_caught(room: Room, source: str):
         (FIGURES, "from . import matrix\nfrom .theme import QUERY"),
         (WORDS, "import streamlit\nif TYPE_CHECKING:\n    import torch"),
         (WORDS, "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor"),
-        (
-            PAGES,
-            "import streamlit\nfrom pages.figures import matrix\nfrom pages.page import frame",
-        ),
+        (PAGES, "import streamlit\nfrom pages.figures import matrix\nfrom pages.page import frame"),
     ],
 )
 def test_what_a_room_knows_is_no_violation(room: Room, source: str):
@@ -271,10 +267,6 @@ for module in pkgutil.walk_packages(blocks.__path__, "blocks."):
 print(sorted({"streamlit", "plotly", "pages"} & sys.modules.keys()))
 """
     fresh = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert fresh.stdout.strip() == "[]"

@@ -25,10 +25,7 @@ SHOWING = ("show", "drawn", "say", "Say", "Note", "Text", "Shown", "Table", "Htm
 DRAWN_BY_NAME = ("facts", "alt")
 LANGUAGE = "pages.words.language"  # what is kept of words is kept by language: test_words_on_screen
 # Those that still ask; none is to be added.
-STILL_ASKING = {
-    "pages.panels.training.watch.draw_curves",
-    "pages.panels.training.watch.draw_state",
-}
+STILL_ASKING = {"pages.panels.training.watch.draw_curves", "pages.panels.training.watch.draw_state"}
 
 
 def asks(node: ast.AST) -> bool:

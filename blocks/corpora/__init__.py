@@ -2,8 +2,4 @@
 
 from blocks.corpora.translation import Pair, held_out_pairs, translations
 
-__all__ = [
-    "Pair",
-    "held_out_pairs",
-    "translations",
-]
+__all__ = ["Pair", "held_out_pairs", "translations"]

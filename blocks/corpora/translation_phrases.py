@@ -131,11 +131,7 @@ def _counted() -> Iterator[Rule]:
         one, some = f"{kind}_one", f"{kind}_some"
         yield _one(kind, noun)
         yield _noun_phrase(
-            some,
-            "{number}/d {noun:pl}",
-            "{number}/d {noun:m}/d {noun}",
-            noun=noun,
-            number="number",
+            some, "{number}/d {noun:pl}", "{number}/d {noun:m}/d {noun}", noun=noun, number="number"
         )
         for left, right in (("many/d", "很多/d"), ("some/d", "一些/d")):
             yield _noun_phrase(some, f"{left} {{noun:pl}}", f"{right} {{noun}}", noun=noun)

@@ -46,11 +46,7 @@ Sizes = dict[str, int]
 Moment = tuple[tuple[int, Product], ...]  # allocated terms, and (times -1) freed ones
 # Tensors of the hidden width saved for backward, where they are fewer than what a function reads
 # and gives (two, and of a gated layer four): some need only what they have given.
-KEPT_HIDDEN = {
-    Activation.RELU: 1,
-    Activation.GLU: 3,
-    Activation.REGLU: 3,
-}
+KEPT_HIDDEN = {Activation.RELU: 1, Activation.GLU: 3, Activation.REGLU: 3}
 OF_LIMITS = 2  # what is read before it is cut
 # More of them, alive for a moment in the backward pass.
 WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
@@ -282,11 +278,7 @@ def _of_norms(
 
 
 def _attention(
-    config: ModelConfig,
-    *,
-    fused: bool,
-    is_narrow: bool,
-    is_cross: bool = False,
+    config: ModelConfig, *, fused: bool, is_narrow: bool, is_cross: bool = False
 ) -> Iterator[Part]:
     """Input, queries, keys and values as they meet, pattern, and what the heads read."""
     is_fused = fused and can_be_fused(config.replace(relative_bias=False) if is_cross else config)
@@ -489,10 +481,7 @@ def _peak_in_layer(config: ModelConfig, layer: list[Part], sizes: Sizes) -> Mome
     after = _peak_after_head(config, sizes) if config.architecture.reads_tokens else ()
     wide = _terms(part for part in layer if part.group == "feed_forward")
     has_pattern = any(part.name == "pattern" for part in layer)
-    in_attention = (
-        *_product_terms((2, *PAIRS) if has_pattern else (3, *QUERIES)),
-        *_negated(wide),
-    )
+    in_attention = (*_product_terms((2, *PAIRS) if has_pattern else (3, *QUERIES)), *_negated(wide))
     either = (in_attention, _peak_in_feed_forward(config))
     worst = max(either, key=lambda moment: _total_bytes(moment, sizes))
     return (*after, *_product_terms((2, *ROW)), *worst)

@@ -9,19 +9,9 @@ from typing import NamedTuple
 from blocks.cost.chosen_shape import AttentionShape, chosen_shape, size_of
 from blocks.cost.fit import Need, largest, n_parameters, training_need
 from blocks.cost.hardware import HARDWARE
-from blocks.cost.scaling_laws import (
-    LAWS,
-    Band,
-    Law,
-    batch_tokens,
-    learning_rate,
-)
+from blocks.cost.scaling_laws import LAWS, Band, Law, batch_tokens, learning_rate
 from blocks.cost.setup import Setup
-from blocks.cost.training_cost import (
-    HOUR,
-    TrainingCost,
-    training_cost,
-)
+from blocks.cost.training_cost import HOUR, TrainingCost, training_cost
 from blocks.model.config import ModelConfig
 
 MOST_DEVICES = 1 << 17  # that are looked at where a training does not fit on fewer

@@ -222,10 +222,7 @@ def _layer(config: ModelConfig, *, is_continued: bool = False) -> Iterator[Part]
 
 
 def _multiplied(
-    parts: Iterable[Part],
-    *,
-    n_keys: str = "n_keys",
-    is_absorbed: bool = False,
+    parts: Iterable[Part], *, n_keys: str = "n_keys", is_absorbed: bool = False
 ) -> Iterator[Part]:
     """Yield the products of new tokens: with each matrix of `parts`, with keys, values and states.
 

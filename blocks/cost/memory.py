@@ -35,12 +35,7 @@ class Memory:
 
 
 def estimate_memory(
-    config: ModelConfig,
-    *,
-    batch: int,
-    seq_len: int,
-    dtype: torch.dtype,
-    is_drawn: bool = True,
+    config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype, is_drawn: bool = True
 ) -> Memory:
     """Estimate the bytes of a run as it is recorded; weights exact, activations from above.
 
@@ -67,10 +62,7 @@ def estimate_memory(
     draws = 2 * torch.float32.itemsize * config.d_model * rows if is_drawn else 0
     passing = kept * dtype.itemsize + patterns + logits + (waiting + heads + hidden) * itemsize
     n_parameters = total_parameters(config)
-    return Memory(
-        weights=n_parameters * dtype.itemsize,
-        activations=max(passing, draws),
-    )
+    return Memory(weights=n_parameters * dtype.itemsize, activations=max(passing, draws))
 
 
 def _bytes_of_a_weight(config: ModelConfig, dtype: torch.dtype) -> int:

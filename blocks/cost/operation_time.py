@@ -150,11 +150,7 @@ def _activation(
 
 
 def _pairs(
-    operation: Operation,
-    config: ModelConfig,
-    tokens: Tokens,
-    sizes: dict[str, int],
-    draw: Operands,
+    operation: Operation, config: ModelConfig, tokens: Tokens, sizes: dict[str, int], draw: Operands
 ) -> Call:
     """Return the call of a product of pairs; queries of one group read the same key head."""
     batch, n_new = sizes["batch"], sizes["n_new"]

@@ -104,11 +104,7 @@ def _measure(work: Call, device: torch.device | str) -> PassTime:
 
 
 def _draw(
-    config: ModelConfig,
-    tokens: Tokens,
-    device: torch.device | str,
-    dtype: torch.dtype,
-    seed: int,
+    config: ModelConfig, tokens: Tokens, device: torch.device | str, dtype: torch.dtype, seed: int
 ) -> Operands:
     whole = working_set(config, tokens, itemsize=dtype.itemsize)
     return Operands(device, dtype, working_set=whole, seed=seed)

@@ -48,12 +48,7 @@ def compute_optimal_tokens(config: ModelConfig) -> int:
 
 
 def training_cost(
-    config: ModelConfig,
-    n_tokens: int,
-    *,
-    n: int,
-    checkpointing: bool = False,
-    fused: bool = False,
+    config: ModelConfig, n_tokens: int, *, n: int, checkpointing: bool = False, fused: bool = False
 ) -> TrainingCost:
     """Learn from `n_tokens`, in texts of n tokens.
 

@@ -6,13 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from blocks.efficiency.compression import (
-    N_BLAMED,
-    Calibrated,
-    Compression,
-    layers,
-    rounded_alone,
-)
+from blocks.efficiency.compression import N_BLAMED, Calibrated, Compression, layers, rounded_alone
 from blocks.efficiency.frontier import Variant, measure_compression
 from blocks.efficiency.matrix_places import layer_path, place_of
 from blocks.efficiency.mixed import blame

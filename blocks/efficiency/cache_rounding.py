@@ -18,11 +18,7 @@ from blocks.model.faults import ConfigError
 from blocks.model.kv_cache import CrossCache, KVCache, LayerCache, layer_windows
 from blocks.training.bounds import Bounds, bound_faults
 
-BOUNDS: Bounds = {
-    "n_bits": (BITS[0], BITS[-1]),
-    "group_size": (2, 1024),
-    "n_recent": (0, 4096),
-}
+BOUNDS: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (2, 1024), "n_recent": (0, 4096)}
 HALF, GRID_BYTES = 2, 4  # bytes of a number in half precision; of a scale with its zero point
 
 

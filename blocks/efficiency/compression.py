@@ -343,10 +343,7 @@ def _linear_weights_of(config: ModelConfig) -> tuple[str, ...]:
 
 
 def _masked(
-    tensors: Mapping[str, Tensor],
-    how: Compression,
-    names: list[str],
-    inputs: Mapping[str, Inputs],
+    tensors: Mapping[str, Tensor], how: Compression, names: list[str], inputs: Mapping[str, Inputs]
 ) -> dict[str, Tensor]:
     if not how.sparsity:
         return {}
@@ -389,10 +386,7 @@ def _mixed(
 
 
 def _rounded(
-    names: list[str],
-    tensors: Mapping[str, Tensor],
-    how: Compression,
-    inputs: Mapping[str, Inputs],
+    names: list[str], tensors: Mapping[str, Tensor], how: Compression, inputs: Mapping[str, Inputs]
 ) -> dict[str, Rounded]:
     """Every linear layer and the table of embeddings, unless it is exempt."""
     grid = how.quantization

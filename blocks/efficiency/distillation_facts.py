@@ -7,13 +7,7 @@ from statistics import fmean
 
 from blocks.cost.parameters import total_parameters
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.distillation import (
-    N_HELD_OUT,
-    Size,
-    Student,
-    Way,
-    student_config,
-)
+from blocks.efficiency.distillation import N_HELD_OUT, Size, Student, Way, student_config
 from blocks.training.teaching import Distillation
 
 SURE = 0.8

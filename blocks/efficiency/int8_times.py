@@ -116,11 +116,7 @@ def measure_product(shape: Shape, n_tokens: int, seed: int) -> ProductTimes:
     random = generator(seed, "int8", str(shape))
     weight = torch.randn(n_out, n_in, generator=random).T.contiguous().T
     x, product = torch.randn(n_tokens, n_in, generator=random), packed_product(weight)
-    works = (
-        lambda: decoding_linear(x, weight),
-        lambda: product(x),
-        lambda: product.rounded(x),
-    )
+    works = (lambda: decoding_linear(x, weight), lambda: product(x), lambda: product.rounded(x))
     float32, int8, rounding = (
         measure_times(work, "cpu", repeats=REPEATS, longest=LONGEST).fast for work in works
     )

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocks.cost.timing import measure_in_rounds
-from blocks.efficiency.distillation import (
-    Students,
-    TimeRatio,
-    calibrated_teacher,
-    student_spec,
-)
+from blocks.efficiency.distillation import Students, TimeRatio, calibrated_teacher, student_spec
 from blocks.model.devices import device_name
 from blocks.training.loop import Training
 from blocks.training.teaching import Teaching

@@ -9,15 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blocks.export.expressions import Expressions
-from blocks.export.sources import (
-    Put,
-    copied,
-    is_identity,
-    is_ours,
-    only_line,
-    parse,
-    tidied,
-)
+from blocks.export.sources import Put, copied, is_identity, is_ours, only_line, parse, tidied
 from blocks.export.targets import (
     Calls,
     bound,

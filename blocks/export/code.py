@@ -11,13 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from blocks.export.named import (
-    CONSTANT,
-    built_by_name,
-    enough_parts,
-    expression,
-    numbers_of,
-)
+from blocks.export.named import CONSTANT, built_by_name, enough_parts, expression, numbers_of
 from blocks.export.sources import (
     copied,
     drop_sentences,
@@ -32,17 +26,8 @@ from blocks.export.sources import (
     source_of,
 )
 from blocks.export.specialize import Specializer
-from blocks.export.targets import (
-    name_of,
-)
-from blocks.export.values import (
-    ANY,
-    NOTHING,
-    SOME,
-    Target,
-    Value,
-    are_numbers,
-)
+from blocks.export.targets import name_of
+from blocks.export.values import ANY, NOTHING, SOME, Target, Value, are_numbers
 from blocks.export.written import text_of
 from blocks.model.attention import repeat_kv
 from blocks.model.config import ModelConfig, check_config

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from blocks.export.named import plain
-from blocks.export.sources import (
-    copied,
-    elements,
-    is_held,
-    only_line,
-)
-from blocks.export.targets import (
-    plain_operands,
-)
+from blocks.export.sources import copied, elements, is_held, only_line
+from blocks.export.targets import plain_operands
 from blocks.export.values import (
     ANY,
     SOME,

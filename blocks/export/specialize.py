@@ -28,9 +28,7 @@ from blocks.export.sources import (
     tidied,
     without_parameters,
 )
-from blocks.export.targets import (
-    name_of,
-)
+from blocks.export.targets import name_of
 from blocks.export.values import (
     NOTHING,
     SOME,

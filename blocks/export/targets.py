@@ -10,13 +10,7 @@ import torch
 from torch import nn
 
 from blocks.export.named import plain
-from blocks.export.sources import (
-    is_identity,
-    is_leaf,
-    is_name,
-    is_ours,
-    source_of,
-)
+from blocks.export.sources import is_identity, is_leaf, is_name, is_ours, source_of
 from blocks.export.values import (
     ANY,
     Choice,

@@ -20,14 +20,7 @@ from blocks.training.task import IGNORED, Batch
 FACTORS = (1, 2, 4)
 BANDS = 24
 WORSE, BETTER = 1.2, 0.9
-HEAD_MEASURES = (
-    "entropy_share",
-    "distance",
-    "far_share",
-    "score_mean",
-    "score_std",
-    "score_max",
-)
+HEAD_MEASURES = ("entropy_share", "distance", "far_share", "score_mean", "score_std", "score_max")
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,10 +169,7 @@ def _mean_norms(each: Sequence[Tensor], share: Tensor) -> Tensor:
 
 
 def _of_patterns(
-    tensors: Mapping[str, Tensor],
-    share: Tensor,
-    layers: Sequence[nn.Module],
-    mask: Tensor | None,
+    tensors: Mapping[str, Tensor], share: Tensor, layers: Sequence[nn.Module], mask: Tensor | None
 ) -> dict[str, Tensor]:
     """Mean entropy over heads and over the queries that are tokens and may see a key: (n_layers,).
 

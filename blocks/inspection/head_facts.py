@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from blocks.inspection.head_steps import (
-    Array,
-    HeadSteps,
-    Products,
-    Softmax,
-    products,
-    softmax_of,
-)
+from blocks.inspection.head_steps import Array, HeadSteps, Products, Softmax, products, softmax_of
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.model.positions import alibi_slopes

@@ -291,10 +291,7 @@ def _replacements(test: LeakTest, model: Model) -> dict[str, Replacement]:
 
 
 def _pass(
-    test: LeakTest,
-    model: Callable[..., Tensor],
-    values: Tensor,
-    replace: Mapping[str, Replacement],
+    test: LeakTest, model: Callable[..., Tensor], values: Tensor, replace: Mapping[str, Replacement]
 ) -> Tensor:
     """What comes out of one pass of the test's run on these values."""
     run = test.run

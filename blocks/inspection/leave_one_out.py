@@ -57,11 +57,7 @@ class LeftOut:
 
     @classmethod
     def of(
-        cls,
-        run: Run,
-        position: int,
-        predicted: tuple[int, float],
-        without: Mapping[int, Without],
+        cls, run: Run, position: int, predicted: tuple[int, float], without: Mapping[int, Without]
     ) -> "LeftOut":
         """What was measured by place, in the order of the text."""
         places = tuple(sorted(without))

@@ -70,11 +70,7 @@ def one_more(mask: Tensor) -> Tensor:
 
 
 def faulty_pattern(
-    fault: MaskFault,
-    scores: Tensor,
-    mask: Tensor,
-    unpadded: Tensor,
-    sinks: Tensor | None = None,
+    fault: MaskFault, scores: Tensor, mask: Tensor, unpadded: Tensor, sinks: Tensor | None = None
 ) -> Tensor:
     """What the faulty code makes of scores that no mask has touched: (…, query, key).
 
@@ -129,12 +125,7 @@ def raw_scores(config: ModelConfig, q: Tensor, k: Tensor) -> Tensor:
 
 
 def planted(
-    run: Run,
-    fault: MaskFault,
-    model: Model,
-    *,
-    score_scale: float = 1.0,
-    explicit: bool = True,
+    run: Run, fault: MaskFault, model: Model, *, score_scale: float = 1.0, explicit: bool = True
 ) -> Mapping[str, Replacement]:
     """What `record(model, ..., replace=...)` takes to run with a fault in every layer, or none.
 

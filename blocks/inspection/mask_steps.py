@@ -241,11 +241,7 @@ class Cross(NamedTuple):
 
 
 def layer_steps(
-    run: Run,
-    model: Model,
-    layer: int,
-    fault: MaskFault = MaskFault.NONE,
-    score_scale: float = 1.0,
+    run: Run, model: Model, layer: int, fault: MaskFault = MaskFault.NONE, score_scale: float = 1.0
 ) -> Layer:
     """What one layer makes of its scores in this run, clean or with a fault."""
     at = f"layers.{layer}."

@@ -274,12 +274,7 @@ def distance_only(
 
 
 def _first_scores(
-    model: Model,
-    config: ModelConfig,
-    kind: PositionKind,
-    x: Tensor,
-    dtype: torch.dtype,
-    seed: int,
+    model: Model, config: ModelConfig, kind: PositionKind, x: Tensor, dtype: torch.dtype, seed: int
 ) -> tuple[Tensor, float]:
     """Scores of the first layer, and the largest that queries and keys of their lengths could have.
 

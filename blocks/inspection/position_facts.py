@@ -176,10 +176,9 @@ def table_facts(
         columns, chosen = (_with_sines_first(each, table.shape[1]) for each in (columns, chosen))
     values = table.numpy()[:, list(columns)]
     largest = float(abs(values).max())
-    most = {
-        PositionKind.ALIBI: min(largest, DEEP_BIAS),
-        PositionKind.LEARNED: largest,
-    }.get(kind, 1.0)
+    most = {PositionKind.ALIBI: min(largest, DEEP_BIAS), PositionKind.LEARNED: largest}.get(
+        kind, 1.0
+    )
     width, labels = table.shape[1], run.input.labels
     return TableFacts(kind, values, columns, width, position, chosen, most, labels, sines_first)
 

@@ -47,10 +47,7 @@ class Stack:
         """The configuration of the stack."""
         config = placed(self.run.config, self.placement)
         return stack_config(
-            config,
-            n_layers=self.n_layers,
-            width=self.width,
-            initialization=self.initialization,
+            config, n_layers=self.n_layers, width=self.width, initialization=self.initialization
         )
 
     @property

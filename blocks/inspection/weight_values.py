@@ -185,9 +185,7 @@ def _counts(tensors: Sequence[Tensor], edges: tuple[float, float] | None) -> Ten
 
 
 def _bins(
-    kinds: Sequence[str],
-    edges: Sequence[tuple[float, float] | None],
-    shares: NDArray[np.float64],
+    kinds: Sequence[str], edges: Sequence[tuple[float, float] | None], shares: NDArray[np.float64]
 ) -> pd.DataFrame:
     tables = []
     for kind, found, of_kind in zip(kinds, edges, shares, strict=True):

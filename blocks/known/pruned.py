@@ -9,11 +9,7 @@ from blocks.training.task import IGNORED
 
 LEAST_MARGIN = 2.0  # of logits, that pruning leaves a right answer
 LEAST_COSINE = 0.952  # between attention before pruning and after
-ATTENDING = (
-    "embed.weight",
-    "layers.0.attention.q_proj.weight",
-    "layers.0.attention.k_proj.weight",
-)
+ATTENDING = ("embed.weight", "layers.0.attention.q_proj.weight", "layers.0.attention.k_proj.weight")
 N_ATTENDING = 64  # texts on which attention is compared
 
 

@@ -42,8 +42,7 @@ MOST_FAULTS = 200  # that are noted: each is looked for in the file
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
 STEP = re.compile(r"^## (?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(  # the first fence: without its end, none after it has one either
-    r"(?>(?P<before>.*?)^```step\n)(?P<block>.*?)^```[ \t]*$(?P<after>.*)",
-    re.DOTALL | re.MULTILINE,
+    r"(?>(?P<before>.*?)^```step\n)(?P<block>.*?)^```[ \t]*$(?P<after>.*)", re.DOTALL | re.MULTILINE
 )
 DEEP_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++\s*+\.\s*+){100}")  # slow for `tomllib`
 NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|\]:|https?://|\bwww\.", re.IGNORECASE)

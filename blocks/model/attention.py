@@ -299,11 +299,7 @@ class CrossAttention(Attention):
                 probe.path = f"cross_{probe.path}"
 
     def forward(  # type: ignore[override]  # it reads a second text
-        self,
-        x: Tensor,
-        memory: Tensor,
-        mask: Tensor | None = None,
-        past: CrossCache | None = None,
+        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, past: CrossCache | None = None
     ) -> Tensor:
         """Read from `memory`, the encoder's output; `mask` is (…, query, key).
 

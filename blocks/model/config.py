@@ -16,13 +16,7 @@ from typing import Any
 
 from blocks.model import has, legal
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import (
-    Architecture,
-    AttentionGate,
-    Initialization,
-    PositionKind,
-    TokenMixer,
-)
+from blocks.model.kinds import Architecture, AttentionGate, Initialization, PositionKind, TokenMixer
 from blocks.model.options import Bar, Between, Option, factors, option
 from blocks.model.parts import (
     AttentionConfig,

@@ -43,11 +43,7 @@ def initialize(
 
 
 def drawn_values(
-    parameter: Tensor,
-    module: nn.Module,
-    path: str,
-    config: ModelConfig,
-    draws: Draws,
+    parameter: Tensor, module: nn.Module, path: str, config: ModelConfig, draws: Draws
 ) -> Tensor:
     """Draw the first values of one parameter, by its path: of its shape, in float32."""
     values = draws.empty(parameter.shape)
@@ -89,11 +85,7 @@ def _embedding_std(config: ModelConfig) -> float:
 
 
 def _draw_linear(
-    values: Tensor,
-    fan_in: int,
-    path: str,
-    config: ModelConfig,
-    draws: Draws,
+    values: Tensor, fan_in: int, path: str, config: ModelConfig, draws: Draws
 ) -> Tensor:
     """PyTorch: U(±1/√fan_in). Xavier: U(±√(6/(fan_in+fan_out))). Normal: N(0, 0.02²), as GPT-2.
 

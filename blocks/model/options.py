@@ -66,9 +66,7 @@ class Between:
 
 SIZE, SIZE_OR_NONE = Between(), Between(0)
 CAP = Between(
-    0.0,
-    LARGEST_CAP,
-    N_("{name} ({value}) must be 0 (none) or a number up to {most}: use {mend}"),
+    0.0, LARGEST_CAP, N_("{name} ({value}) must be 0 (none) or a number up to {most}: use {mend}")
 )
 SCALE = Between(
     0.0,

@@ -70,8 +70,7 @@ ROPE_FACTOR = Between(
 LOCAL_BASE = Between(0.0, 1e9, CAP.text)
 
 BESIDE_LATENTS = Bar(
-    has.LATENT_WIDTH,
-    N_("Latent attention does not support {name} ({value}) here: use {mend}"),
+    has.LATENT_WIDTH, N_("Latent attention does not support {name} ({value}) here: use {mend}")
 )
 OF_TWO_TEXTS = Bar(
     has.TWO_STACKS, N_("Latent attention is for models that read one text: use d_kv_latent 0")

@@ -90,11 +90,7 @@ def wave_speeds(
 
 
 def sinusoidal_table(
-    seq_len: int,
-    d_model: int,
-    device: torch.device | str = "cpu",
-    *,
-    sines_first: bool = False,
+    seq_len: int, d_model: int, device: torch.device | str = "cpu", *, sines_first: bool = False
 ) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): (seq, d_model).
 
@@ -167,11 +163,7 @@ class Rope:
         return torch.outer(positions, self.speeds(start + n, device=device, dtype=dtype))
 
     def speeds(
-        self,
-        n: int = 0,
-        *,
-        device: torch.device | str = "cpu",
-        dtype: torch.dtype = torch.float32,
+        self, n: int = 0, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
     ) -> Tensor:
         """base^(−2i/width), stretched, in a text of `n` tokens: (width / 2,), radians per position.
 
@@ -413,11 +405,7 @@ class RelativeBias(nn.Module):
         self.weight = nn.Parameter(torch.empty(N_BUCKETS, n_heads))
 
     def forward(
-        self,
-        n_queries: int,
-        n_keys: int,
-        heads: slice = slice(None),
-        some: slice = slice(None),
+        self, n_queries: int, n_keys: int, heads: slice = slice(None), some: slice = slice(None)
     ) -> Tensor:
         """Of the last `n_queries` of as many positions as keys, `some`: (n_heads, query, key)."""
         rows = _rows(n_queries, n_keys, self.is_causal, self.weight.device)[some]

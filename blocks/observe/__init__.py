@@ -5,12 +5,4 @@ from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import Recording, record
 from blocks.observe.run import Input, Run
 
-__all__ = [
-    "Input",
-    "Intervention",
-    "Recording",
-    "Run",
-    "attach",
-    "record",
-    "replacements",
-]
+__all__ = ["Input", "Intervention", "Recording", "Run", "attach", "record", "replacements"]

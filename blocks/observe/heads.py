@@ -12,11 +12,7 @@ SHARES = ("first_token", "same_token", "previous_token", "induction")
 
 
 def frame(
-    pattern: Tensor,
-    mask: Tensor | None = None,
-    *,
-    layer: int = 0,
-    tokens: Sequence[Hashable] = (),
+    pattern: Tensor, mask: Tensor | None = None, *, layer: int = 0, tokens: Sequence[Hashable] = ()
 ) -> pd.DataFrame:
     """One row per head, averaged over batch and queries that may see a key.
 

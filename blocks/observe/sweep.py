@@ -103,11 +103,7 @@ def _are_replayed(run: Run, parts: Sequence[Intervention]) -> bool:
 
 
 def _replayed(
-    run: Run,
-    model: Model,
-    parts: Sequence[Intervention],
-    position: int,
-    other: Recording | None,
+    run: Run, model: Model, parts: Sequence[Intervention], position: int, other: Recording | None
 ) -> Tensor:
     n_rows = min(len(parts), _rows_at_once(run))
     text = Filled(_repeated(run.values(), n_rows, 1), _repeated(run.pass_mask(), n_rows, 2))

@@ -35,12 +35,10 @@ def series() -> dict[str, Series]:
     return {
         **{str(kind): Clock(kind=kind) for kind in SETUPS},
         "without decay": Clock(
-            kind=TaskKind.MODULAR_ADDITION,
-            change=Change(step=DECAY_ENDS_AT, weight_decay=0.0),
+            kind=TaskKind.MODULAR_ADDITION, change=Change(step=DECAY_ENDS_AT, weight_decay=0.0)
         ),
         "without a head": Clock(
-            kind=TaskKind.INDUCTION,
-            change=Change(step=HEAD_LEAVES_AT, head=PREVIOUS_TOKEN_HEAD),
+            kind=TaskKind.INDUCTION, change=Change(step=HEAD_LEAVES_AT, head=PREVIOUS_TOKEN_HEAD)
         ),
         **{f"toy {each}": Toy(sparsity=each) for each in SPARSITIES},
         "dictionary": Dictionary(),

@@ -122,10 +122,7 @@ def updates_until(batch_size: int, rate: float, most: float, seed: int) -> Reach
 
 def _spec(batch_size: int, rate: float, seed: int) -> TrainingSpec:
     changed = recipe(MOST_UPDATES).replace(
-        batch_size=batch_size,
-        learning_rate=rate,
-        schedule=ScheduleKind.CONSTANT,
-        warmup_steps=0,
+        batch_size=batch_size, learning_rate=rate, schedule=ScheduleKind.CONSTANT, warmup_steps=0
     )
     return TrainingSpec(config=gpt(D_MODEL), task=TASK, recipe=changed, seed=seed)
 

@@ -13,10 +13,7 @@ from blocks.training.events import Ended, Reason
 
 
 def trained(
-    sweep: Sweep,
-    engine: Engine,
-    store: Store,
-    leaves_off: Callable[[], bool] = lambda: False,
+    sweep: Sweep, engine: Engine, store: Store, leaves_off: Callable[[], bool] = lambda: False
 ) -> Iterator[Told]:
     """`Done` for each point, of those that are known at once, and what is told on the way to it.
 

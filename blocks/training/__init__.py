@@ -5,11 +5,4 @@ from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, build_task
 
-__all__ = [
-    "Recipe",
-    "TaskConfig",
-    "Training",
-    "TrainingSpec",
-    "build_task",
-    "train",
-]
+__all__ = ["Recipe", "TaskConfig", "Training", "TrainingSpec", "build_task", "train"]

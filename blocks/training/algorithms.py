@@ -14,13 +14,7 @@ from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.vocabulary import WordTokenizer
-from blocks.training.questions import (
-    Answer,
-    Draw,
-    QuestionTask,
-    Splits,
-    is_held_out,
-)
+from blocks.training.questions import Answer, Draw, QuestionTask, Splits, is_held_out
 
 MODULUS = 59
 NUMBERS = WordTokenizer(("=", *map(str, range(MODULUS))))

@@ -121,11 +121,7 @@ def begun(options: argparse.Namespace) -> Training:
         product = recipe.batch_size * task.seq_len, config.d_model, config.d_ff
         recipe = recipe.replace(dtype=said_format(options.device, product))
     spec = TrainingSpec(
-        config=config,
-        task=task,
-        recipe=recipe,
-        seed=options.seed,
-        device=options.device,
+        config=config, task=task, recipe=recipe, seed=options.seed, device=options.device
     )
     return Training(spec)
 

@@ -197,12 +197,7 @@ def _pairs(
 
 
 def _one_side(
-    draw: Draw,
-    n: int,
-    random: torch.Generator,
-    *,
-    held_out: bool,
-    splits: Splits = is_held_out,
+    draw: Draw, n: int, random: torch.Generator, *, held_out: bool, splits: Splits = is_held_out
 ) -> Tensor:
     """Questions of one split; questions of the other are drawn again."""
     n_tries = 2 * n * (HELD_OUT_EVERY if held_out else 1)

@@ -77,11 +77,7 @@ def _config(architecture: Architecture, **changes: Any) -> ModelConfig:
 
 
 FAST = RECIPES["fast"].replace(
-    n_steps=1000,
-    batch_size=16,
-    learning_rate=3e-3,
-    muon_learning_rate=0.02,
-    eval_every=250,
+    n_steps=1000, batch_size=16, learning_rate=3e-3, muon_learning_rate=0.02, eval_every=250
 )
 STEADY = Recipe(
     n_steps=500,

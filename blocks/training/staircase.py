@@ -59,9 +59,5 @@ def stairs() -> Mapping[str, ModelConfig]:
 
 
 SERIES = Series(
-    file=shipped("runs", "staircase.json"),
-    configs=stairs,
-    task=TASK,
-    recipe=RECIPE,
-    seeds=(0, 1),
+    file=shipped("runs", "staircase.json"), configs=stairs, task=TASK, recipe=RECIPE, seeds=(0, 1)
 )

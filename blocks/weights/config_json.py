@@ -449,12 +449,7 @@ def _qwen3(keys: Keys) -> Values:
     for name in ("num_key_value_heads", "head_dim"):
         keys.size(name)
     bias = keys.flag("attention_bias", False)
-    return {
-        **_of_llama_kind(keys),
-        "attention_bias": bias,
-        "qk_norm": True,
-        "qk_norm_scale": True,
-    }
+    return {**_of_llama_kind(keys), "attention_bias": bias, "qk_norm": True, "qk_norm_scale": True}
 
 
 def _qwen3_moe(keys: Keys) -> Values:

@@ -15,13 +15,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.kinds import NormKind, PositionKind
 from blocks.model.models import Model, assemble
 from blocks.model.randomness import generator
-from blocks.weights.operations import (
-    BY_GROUPS,
-    UNPAIRED,
-    UNPAIRED_KEY,
-    UNPAIRED_QUERIES,
-    Operation,
-)
+from blocks.weights.operations import BY_GROUPS, UNPAIRED, UNPAIRED_KEY, UNPAIRED_QUERIES, Operation
 
 Tensors = Mapping[str, Tensor]
 

@@ -223,11 +223,7 @@ LLAMA_ATTENTION = (
     *LLAMA_AROUND,
 )
 LLAMA_WIDE = _rows(
-    LLAMA_LAYER,
-    OUR_LAYER,
-    ("mlp.gate_proj", GATE),
-    ("mlp.up_proj", UP),
-    ("mlp.down_proj", DOWN),
+    LLAMA_LAYER, OUR_LAYER, ("mlp.gate_proj", GATE), ("mlp.up_proj", UP), ("mlp.down_proj", DOWN)
 )
 LLAMA = Layout(
     prefix="model.",
@@ -322,13 +318,7 @@ STARCODER2 = replace(
 LINEAR = f"{LLAMA_LAYER}linear_attn."
 MIXER = f"{OUR_LAYER}attention."
 BEHIND_STATES = (
-    *_rows(
-        LINEAR,
-        MIXER,
-        ("conv1d", "conv"),
-        ("norm", "head_norm"),
-        ("out_proj", "out_proj"),
-    ),
+    *_rows(LINEAR, MIXER, ("conv1d", "conv"), ("norm", "head_norm"), ("out_proj", "out_proj")),
     Row(f"{LINEAR}A_log", (f"{OUR_LAYER}attention.decay_rate",)),
     Row(f"{LINEAR}dt_bias", (f"{OUR_LAYER}attention.decay_bias",)),
 )
@@ -549,10 +539,7 @@ BLOOM_ROWS = (
 )
 BLOOM = Layout(
     prefix="transformer.",
-    rows=(
-        *BLOOM_ROWS,
-        *_rows("transformer.", "", ("word_embeddings_layernorm", "embedding_norm")),
-    ),
+    rows=(*BLOOM_ROWS, *_rows("transformer.", "", ("word_embeddings_layernorm", "embedding_norm"))),
     repeats={"lm_head.weight": "transformer.word_embeddings.weight"},
 )
 FALCON = replace(
@@ -757,10 +744,7 @@ DISTILBERT = Layout(
     ),
     aside={r"distilbert\.embeddings\.position_ids": MASK},
     repeats={"vocab_projector.weight": "distilbert.embeddings.word_embeddings.weight"},
-    optional={
-        "prediction_head": "vocab_transform.weight",
-        "unembed_bias": "vocab_projector.bias",
-    },
+    optional={"prediction_head": "vocab_transform.weight", "unembed_bias": "vocab_projector.bias"},
 )
 
 
@@ -838,10 +822,7 @@ BART = Layout(
     optional={"unembed_bias": "final_logits_bias"},
 )
 
-MARIAN = replace(
-    BART,
-    aside={r"model\.(encoder|decoder)\.embed_positions\.weight": MASK},
-)
+MARIAN = replace(BART, aside={r"model\.(encoder|decoder)\.embed_positions\.weight": MASK})
 MARIAN_OF_TWO_TABLES = replace(
     MARIAN,
     rows=(

@@ -205,13 +205,7 @@ def _aside(name: str, layout: Layout) -> str:
     return next(found, "")
 
 
-def _entry(
-    each: Stored,
-    name: str,
-    plan: Plan,
-    *,
-    is_met: bool,
-) -> Entry:
+def _entry(each: Stored, name: str, plan: Plan, *, is_met: bool) -> Entry:
     row = Entry(each.key, State.LEFT_OVER, (), "", each.shape, None, each.dtype, each.file)
     if name in plan.places:
         place = plan.places[name]

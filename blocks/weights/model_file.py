@@ -110,10 +110,7 @@ class ModelFile:
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
         """The file; weights in half precision unless told otherwise, or too large for it."""
-        header = {
-            "config": json.dumps(self.config.flat()),
-            "tokenizer": self.tokenizer.to_json(),
-        }
+        header = {"config": json.dumps(self.config.flat()), "tokenizer": self.tokenizer.to_json()}
         if self.card is not None:
             header["card"] = json.dumps(asdict(self.card))
         packed, header["packed"] = self._packed(dtype)

@@ -229,7 +229,5 @@ STACKED_EXPERTS = Operation(
 )
 # GGUF: the scale of a norm as it multiplies, where a model learns what is added to 1 (Gemma)
 WITHOUT_ONE = Operation(
-    N_("subtract 1"),
-    lambda tensor, _config: (tensor - 1,),
-    lambda parts, _config: parts[0] + 1,
+    N_("subtract 1"), lambda tensor, _config: (tensor - 1,), lambda parts, _config: parts[0] + 1
 )

@@ -34,15 +34,7 @@ from blocks.weights import folder as files
 from blocks.weights.chat_files import chat_of_folder, chat_of_gguf
 from blocks.weights.config_json import ConfigFile, Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
-from blocks.weights.families import (
-    LAYOUTS,
-    UNEMBED,
-    Layout,
-    Plan,
-    mtp_layer,
-    plan_of,
-    text_layout,
-)
+from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of, text_layout
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.gguf_config import ARCHITECTURE, config_values
 from blocks.weights.gguf_file import read_gguf

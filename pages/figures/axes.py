@@ -6,14 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.theme import (
-    EDGE,
-    HALF_A_TICK_LABEL,
-    ROOMY,
-    TITLE,
-    TITLE_AND_LEGEND,
-    legend,
-)
+from pages.figures.theme import EDGE, HALF_A_TICK_LABEL, ROOMY, TITLE, TITLE_AND_LEGEND, legend
 
 MOST_POWERS, MOST_DECADES, FEW_DECADES = 8, 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend

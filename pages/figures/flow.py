@@ -100,11 +100,7 @@ def _ghost(rows: list[Row], before: pd.DataFrame | None, _: Translate) -> list[d
             [*(mean - std).tolist(), *(mean + std).tolist()],
             [*y, *y],
             name=_("before: mean ± std"),
-            marker={
-                "symbol": "line-ns",
-                "size": 34,
-                "line": {"width": 2, "color": palette.BEFORE},
-            },
+            marker={"symbol": "line-ns", "size": 34, "line": {"width": 2, "color": palette.BEFORE}},
             hovertemplate="%{x:.3~g}",
         )
     ]

@@ -63,17 +63,8 @@ def overview(
         + 12
         + (AXIS if names else 0),
         margin=(TITLE, AXIS if names else EDGE),
-        xaxis={
-            **across,
-            "range": [-1.2, codes.shape[1]],
-            "constrain": "domain",
-        },
-        yaxis={
-            **down,
-            **AS_WIDE,
-            "range": [codes.shape[0], -0.5],
-            "constraintoward": "top",
-        },
+        xaxis={**across, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
+        yaxis={**down, **AS_WIDE, "range": [codes.shape[0], -0.5], "constraintoward": "top"},
         shapes=[
             *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
@@ -89,10 +80,7 @@ def _ticks(title: str, names: Sequence[str], side: int, step: int, first: int) -
 
 
 def _pinned_marks(
-    corner: Sequence[tuple[float, float]],
-    side: int,
-    query: float | None,
-    key: float | None,
+    corner: Sequence[tuple[float, float]], side: int, query: float | None, key: float | None
 ) -> list[dict[str, Any]]:
     """A short mark at the left of the pinned query, in every tile, and below the pinned key.
 

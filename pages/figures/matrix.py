@@ -167,12 +167,7 @@ def cells(matrix: Matrix, place: Place, returns: Returns, _: Translate) -> list[
 
 
 def _markers(
-    matrix: Matrix,
-    place: Place,
-    returns: Returns,
-    where: np.ndarray,
-    said: str,
-    opacity: float,
+    matrix: Matrix, place: Place, returns: Returns, where: np.ndarray, said: str, opacity: float
 ) -> dict[str, Any]:
     row, column = np.nonzero(where)
     rows, columns, is_key = returns

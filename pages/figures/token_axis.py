@@ -54,12 +54,7 @@ def _size(n: int) -> int:
 
 
 def slanted(
-    tokens: Sequence[str],
-    at_most: int,
-    *,
-    angle: int = -55,
-    is_narrow: bool = False,
-    **more: Any,
+    tokens: Sequence[str], at_most: int, *, angle: int = -55, is_narrow: bool = False, **more: Any
 ) -> dict[str, Any]:
     """Tokens from left to right, in margins that leave their names room (see `label_room`).
 

@@ -73,12 +73,7 @@ def token_matrix(
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room + below,
         margin=(TITLE + room, AXIS_TITLE + below),
         xaxis=slanted(
-            names.columns,
-            COLUMNS_NAMED,
-            angle=angle,
-            is_narrow=is_narrow,
-            side="top",
-            range=width,
+            names.columns, COLUMNS_NAMED, angle=angle, is_narrow=is_narrow, side="top", range=width
         ),
         yaxis={
             **token_ticks(names.rows, ROWS_NAMED, names.row_label),

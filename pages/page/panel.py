@@ -20,11 +20,7 @@ from pages.stage.stated import stated
 from pages.words.language import _, literal
 
 
-def show(
-    panels: Sequence[Panel],
-    *values: Any,
-    files: Callable[..., None] | None = None,
-) -> None:
+def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
     """The titles, the open panel, the way to the next one, and what can be taken away."""
     if is_all():
         _show_all(panels, values, files)

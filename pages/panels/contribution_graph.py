@@ -167,11 +167,7 @@ PANEL = Panel(
     shows=(
         Say(says_sources),
         Beside(
-            (
-                Matrix(graph, "graph", click=pin_token),
-                Note(says_how_to_read),
-                Note(says_drawn),
-            ),
+            (Matrix(graph, "graph", click=pin_token), Note(says_how_to_read), Note(says_drawn)),
             (Controls(width_choice), Table(table, "contribution_sources", is_whole=True)),
             widths=(7, 3),
         ),

@@ -259,10 +259,7 @@ def panel(
             Say(says_heads, of_layer),
             Controls(lambda run: sinks_switch(run, "heads")),
             Controls(lambda run, layer, head: head_choice(run, head, layer)),
-            Beside(
-                (Matrix(draw_tiles, "head_tiles", click=click), Note(str, of_tiles)),
-                ONE_HEAD,
-            ),
+            Beside((Matrix(draw_tiles, "head_tiles", click=click), Note(str, of_tiles)), ONE_HEAD),
             Table(table, "head_table", facts=lambda run, layer: layer_heads(run, layer)),
             File(measures, "heads", counted=("layer", "head")),
         ),

@@ -25,11 +25,7 @@ def tokens(
     n, room = len(labels), label_room(labels)
     most = 1.1 * max(LEAST_SCALE, *moved)
     bar = marks.bars(
-        range(n),
-        moved,
-        marker={"color": palette.EMBEDDING},
-        hoverinfo="skip",
-        **marks.steady(),
+        range(n), moved, marker={"color": palette.EMBEDDING}, hoverinfo="skip", **marks.steady()
     )
     hovers = [
         f"{i + 1} · {token_label(label)}: {value:.4g} {unit}"

@@ -71,11 +71,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         "pages/masks.py",
         {"panel": "peeking"},
     ),
-    (
-        N_("How does word order get into the model?"),
-        PAGE_OF_PART["position"],
-        {"panel": "kinds"},
-    ),
+    (N_("How does word order get into the model?"), PAGE_OF_PART["position"], {"panel": "kinds"}),
     (
         N_("Mixture of experts: which token goes where?"),
         PAGE_OF_PART["feed_forward"],
@@ -91,11 +87,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         PARAMETERS,
         {"preset": "gpt2-small", "panel": "breakdown"},
     ),
-    (
-        N_("What does it take to train GPT-2?"),
-        COST,
-        {"preset": "gpt2-small", "panel": "training"},
-    ),
+    (N_("What does it take to train GPT-2?"), COST, {"preset": "gpt2-small", "panel": "training"}),
     (
         N_("MHA or GQA? Two models side by side"),
         "pages/compare.py",

@@ -44,10 +44,7 @@ def from_one(make: Callable[[], pd.DataFrame], *columns: str) -> Callable[[], pd
 
 
 def take_away(
-    config: ModelConfig,
-    tables: Tables,
-    figures: Callable[[], Sequence[Any]],
-    caption: str,
+    config: ModelConfig, tables: Tables, figures: Callable[[], Sequence[Any]], caption: str
 ) -> None:
     """Buttons for all of it; a file, and what is in it, is made when its button is pressed."""
     flat = {name: value for name, value in config.flat().items() if value is not None}

@@ -136,11 +136,7 @@ def n_finished(what: Hashable, key: str) -> int:
 
 
 def _followed(
-    next_of: Callable[[Sequence[T]], T | Place],
-    shown: "_Progress",
-    *,
-    is_asked: bool,
-    fewest: int,
+    next_of: Callable[[Sequence[T]], T | Place], shown: "_Progress", *, is_asked: bool, fewest: int
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
     n_all, what, key = shown.n_all, shown.what, shown.key

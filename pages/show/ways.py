@@ -38,11 +38,7 @@ def mend_text(mend: Mapping[str, Any]) -> str:
 
 
 def use_mend(
-    fault: Fault,
-    key: str,
-    *,
-    change: Change = link.change,
-    type: Any = "primary",
+    fault: Fault, key: str, *, change: Change = link.change, type: Any = "primary"
 ) -> None:
     """A button that sets what mends a fault, where that is known."""
     if fault.mend:

@@ -195,9 +195,7 @@ WATCHED = {
     "looked_at": Field(choice(LOOKED_AT), "task"),
     "head_measure": Field(choice(HEAD_MEASURES), telling_measure),
 }
-FORMAT = {
-    "weight_format": Field(choice((*cost.WEIGHT_FORMATS, cost.AS_IN_FILE)), _weight_format),
-}
+FORMAT = {"weight_format": Field(choice((*cost.WEIGHT_FORMATS, cost.AS_IN_FILE)), _weight_format)}
 # What the panels of a page are set by, page by page: a link to that page says it, no other does.
 OF_PAGES: Mapping[str, Mapping[str, Field]] = {
     "app": {**attention.GRAPH, **lessons.LEFT, **home.FIELDS},

@@ -49,11 +49,7 @@ def measure() -> None:
     ratio = statistics.median(ours) / statistics.median(bare)
     found = f"{ratio:.2f}  ({statistics.median(ours):.0f} / {statistics.median(bare):.0f} ms)"
     report("(b) slider released to painted / ready-made figures", found, "≤ 1.3")
-    report(
-        "(c) bytes for it",
-        f"{statistics.median(sizes) / 1024:.0f} KiB",
-        "≤ 300 KB",
-    )
+    report("(c) bytes for it", f"{statistics.median(sizes) / 1024:.0f} KiB", "≤ 300 KB")
     for (name, spent), aim in zip(cached.items(), ("≤ 15 ms", "≤ 40 ms"), strict=True):
         report(f"(e) CPU of a rerun, recording cached: {name}", f"{spent:.1f} ms", aim)
 

@@ -87,7 +87,7 @@ OF_OLMO3 = {
             "original_max_position_embeddings": 40,
         },
         "sliding_attention": {"rope_type": "default", "rope_theta": 1e3},
-    },
+    }
 }
 FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
 SHARED = {"shared_expert_intermediate_size": 16}

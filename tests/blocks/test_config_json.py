@@ -122,12 +122,7 @@ BART = {
     "decoder_ffn_dim": 29,
     "max_position_embeddings": 17,
 }
-FALCON = {
-    "vocab_size": 37,
-    "hidden_size": 24,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 6,
-}
+FALCON = {"vocab_size": 37, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6}
 DISTILBERT = {"vocab_size": 37, "dim": 24, "n_layers": 3, "n_heads": 6, "hidden_dim": 29}
 OPT = {**NEOX, "ffn_dim": 29, "word_embed_proj_dim": 24}
 BLOOM = {"vocab_size": 37, "hidden_size": 24, "n_layer": 3, "n_head": 6}

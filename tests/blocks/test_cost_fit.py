@@ -66,10 +66,7 @@ def test_sixteen_bytes_a_weight_in_mixed_precision_with_adam():
     assert training_need(config, plain, batch=1, n=1).state == 4 * n_parameters(config)
 
 
-@pytest.mark.parametrize(
-    ("kind", "n_bytes"),
-    [("float32", 4), ("bfloat16", 2), ("float16", 2)],
-)
+@pytest.mark.parametrize(("kind", "n_bytes"), [("float32", 4), ("bfloat16", 2), ("float16", 2)])
 def test_bytes_of_a_weight_in_use(kind: str, n_bytes: float):
     config = PRESETS["gpt2-small"]
     need = inference_need(config, Setup(weight_format=WeightFormat(kind)), batch=1, n=1)

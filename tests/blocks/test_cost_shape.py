@@ -47,8 +47,7 @@ def test_laws_say_what_their_papers_say():
 
 
 @pytest.mark.parametrize(
-    ("texts", "rate", "n_layers", "d_model"),
-    [(2304, 4.2e-4, 30, 4096), (4608, 3.2e-4, 95, 8192)],
+    ("texts", "rate", "n_layers", "d_model"), [(2304, 4.2e-4, 30, 4096), (4608, 3.2e-4, 95, 8192)]
 )
 def test_the_rule_of_batches_gives_those_of_its_authors(texts, rate, n_layers, d_model):
     """DeepSeek-AI 2024, table 2, and M · D as in its equation 2, with 2 T tokens."""

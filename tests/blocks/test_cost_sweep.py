@@ -41,12 +41,7 @@ def test_only_what_is_named_doubles(what: Swept, architecture: str):
             Swept.N_HEADS: config.n_heads,
         }
         assert known.pop(what) == size
-        stays = {
-            Swept.TOKENS: 8,
-            Swept.BATCH: 2,
-            Swept.D_MODEL: 16,
-            Swept.N_HEADS: 4,
-        }
+        stays = {Swept.TOKENS: 8, Swept.BATCH: 2, Swept.D_MODEL: 16, Swept.N_HEADS: 4}
         assert known == {name: stays[name] for name in known}
         assert config.d_ff == 2 * config.d_model
 

@@ -51,8 +51,7 @@ def test_what_is_deleted_is_what_writes_nothing(path: str, matrix: str):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"norm_placement": "post"}, {"residual": False}, {"norm_placement": "parallel"}],
+    "changes", [{}, {"norm_placement": "post"}, {"residual": False}, {"norm_placement": "parallel"}]
 )
 def test_a_layer_without_its_sublayers_is_no_layer(changes):
     model = model_of(**changes)

@@ -12,13 +12,7 @@ from toy import assert_near
 from blocks import build, count_parameters
 
 TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9, 2], [6, 5, 3, 5, 8, 9, 7]])
-OF_ONE_TEXT = [
-    families.qwen3,
-    families.qwen2,
-    families.gemma,
-    families.pythia,
-    families.falcon,
-]
+OF_ONE_TEXT = [families.qwen3, families.qwen2, families.gemma, families.pythia, families.falcon]
 
 
 def matched(family: Callable[[], Family]):

@@ -5,13 +5,7 @@ import pytest
 import torch
 
 from blocks import record
-from blocks.inspection.head_probe import (
-    KINDS,
-    as_many_others,
-    head_probe,
-    probe_bits,
-    probe_ids,
-)
+from blocks.inspection.head_probe import KINDS, as_many_others, head_probe, probe_bits, probe_ids
 from blocks.model.masks import causal
 from blocks.weights.model_file import trained
 from pages.server import starts

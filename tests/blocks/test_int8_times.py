@@ -3,13 +3,7 @@
 import pytest
 from efficiency_toy import sorter
 
-from blocks.efficiency.int8_times import (
-    MOST_FLOPS,
-    Int8Facts,
-    Int8Times,
-    ProductTimes,
-    shapes_of,
-)
+from blocks.efficiency.int8_times import MOST_FLOPS, Int8Facts, Int8Times, ProductTimes, shapes_of
 from blocks.efficiency.packed import packed_fault
 from blocks.work.plain import from_line, to_line
 

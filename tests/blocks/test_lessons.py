@@ -54,9 +54,7 @@ ONE_BLOCK = Run(
 )
 SMALL_GPT = ModelConfig(architecture="gpt", n_layers=2, d_model=32, n_heads=4, vocab_size=11)
 GPT = Run(
-    config=SMALL_GPT,
-    input=Input(tokens=tuple("abcde"), token_ids=(3, 1, 4, 1, 5)),
-    mask=CAUSAL,
+    config=SMALL_GPT, input=Input(tokens=tuple("abcde"), token_ids=(3, 1, 4, 1, 5)), mask=CAUSAL
 )
 
 

@@ -21,9 +21,7 @@ from blocks.observe.run import Input, Run
 
 N = 5
 RUN = Run(
-    config=toy(n_layers=2),
-    input=Input(seq_len=N),
-    mask=MaskConfig(mask_kind=MaskKind.CAUSAL),
+    config=toy(n_layers=2), input=Input(seq_len=N), mask=MaskConfig(mask_kind=MaskKind.CAUSAL)
 )
 MODEL = RUN.build()
 

@@ -90,12 +90,7 @@ def test_a_module_is_the_mtp_layer_of_transformers():
         mask = torch.zeros(n, n).masked_fill(~causal(n), -torch.inf)[None, None]
         # By position: what stands last is named `past_key_values` or `cache`.
         hidden = theirs(
-            embedded,
-            hidden[:, :-1],
-            turned(embedded, torch.arange(n)[None]),
-            mask,
-            None,
-            None,
+            embedded, hidden[:, :-1], turned(embedded, torch.arange(n)[None]), mask, None, None
         )
         assert_near(model.logits_ahead(IDS)[k], model.unembed_logits(hidden))
 

@@ -44,12 +44,7 @@ OF_QWEN = {**TEXT, "num_attention_heads": 4, **MROPE}
 MADE: dict[str, Callable[[], nn.Module]] = {
     "gemma3": lambda: transformers.Gemma3ForConditionalGeneration(
         transformers.Gemma3Config(
-            text_config={
-                **TEXT,
-                "head_dim": 10,
-                "query_pre_attn_scalar": 6,
-                "sliding_window": 4,
-            },
+            text_config={**TEXT, "head_dim": 10, "query_pre_attn_scalar": 6, "sliding_window": 4},
             vision_config=TOWER,
             mm_tokens_per_image=4,
         )

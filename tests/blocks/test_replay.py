@@ -22,12 +22,7 @@ from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.models import Model
 from blocks.model.positions import turns
 from blocks.observe import replay, sweep
-from blocks.observe.captured import (
-    Again,
-    ReadFromOutside,
-    UncapturedError,
-    can_capture,
-)
+from blocks.observe.captured import Again, ReadFromOutside, UncapturedError, can_capture
 from blocks.observe.filled import Filled, filled, filled_length
 from blocks.observe.interventions import (
     Intervention,

@@ -252,11 +252,7 @@ def test_parts_on_all_devices_make_the_model_where_all_divides():
     )
     whole = need(config, Setup(), Shape(8, 8), is_training=False)
     router = 4 * 4 * 64 * 2
-    for layout in (
-        Layout(tensor=4),
-        Layout(tensor=2, expert=2),
-        Layout(tensor=4, expert=2),
-    ):
+    for layout in (Layout(tensor=4), Layout(tensor=2, expert=2), Layout(tensor=4, expert=2)):
         own = need(config, Setup(layout=layout), Shape(8, 8), is_training=False)
         assert layout.tensor * (own.weights - router) == whole.weights - router
         assert layout.tensor * own.cache == whole.cache

@@ -88,10 +88,7 @@ def test_a_beam_that_is_wide_enough_finds_what_trying_everything_finds(seed, len
 
 @settings(max_examples=10)
 @given(
-    st.integers(0, 10**6),
-    st.sampled_from(PositionKind),
-    st.booleans(),
-    st.sampled_from([1, 3, 5]),
+    st.integers(0, 10**6), st.sampled_from(PositionKind), st.booleans(), st.sampled_from([1, 3, 5])
 )
 def test_the_cache_changes_no_token(seed: int, position_kind: str, relative_bias: bool, width: int):
     changes = {"position_kind": position_kind, "relative_bias": relative_bias, "n_kv_heads": 2}

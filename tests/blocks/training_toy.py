@@ -24,10 +24,7 @@ def toy_spec(*, seed: int = 0, **changes: Any) -> TrainingSpec:
     recipe = {name: value for name, value in changes.items() if name in DEFAULTS}
     config = {name: value for name, value in changes.items() if name not in DEFAULTS}
     return TrainingSpec(
-        config=toy_config(**config),
-        task=TASK,
-        recipe=Recipe().replace(**SHORT | recipe),
-        seed=seed,
+        config=toy_config(**config), task=TASK, recipe=Recipe().replace(**SHORT | recipe), seed=seed
     )
 
 

@@ -14,13 +14,7 @@ NAMES = ("A · given <b>", "B · given")
 
 
 def two_bars() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "label": ["given <b>", "given & given"],
-            "a": [1.0, 0.0],
-            "b": [3.0, 2.0],
-        }
-    )
+    return pd.DataFrame({"label": ["given <b>", "given & given"], "a": [1.0, 0.0], "b": [3.0, 2.0]})
 
 
 def line(*values: float) -> pd.DataFrame:
@@ -107,11 +101,7 @@ def test_one_pattern_is_clicked_by_its_query():
 def test_distances_return_row_and_column():
     found = np.array([[0.0, 0.5, 1.0], [0.25, 0.25, 0.25]])
     picture = runs_picture.distances(
-        found,
-        titles=("given", "given"),
-        selected=(1, 2),
-        title="given",
-        _=marked,
+        found, titles=("given", "given"), selected=(1, 2), title="given", _=marked
     )
     heat, targets = checked(picture).data
     assert heat.text[0][1] == ".50"

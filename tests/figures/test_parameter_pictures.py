@@ -185,15 +185,6 @@ def test_each_kind_has_a_panel_with_mean_and_sigma():
     assert "given: 0 ± 0.1; given: 1 ± 0" in described(picture, _=same)
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        pieces,
-        growth,
-        published,
-        spread,
-        differences,
-    ],
-)
+@pytest.mark.parametrize("made", [pieces, growth, published, spread, differences])
 def test_every_word_is_translated(made):
     assert words_that_slipped_by(made(_=marked)) <= {"sup", "d_model", "model"}

@@ -376,10 +376,7 @@ WORDS = st_.sampled_from(
 
 ENTRIES = st_.dictionaries(KEYS, WORDS | SCALARS | st_.lists(SCALARS, max_size=2), max_size=5)
 
-few = given_settings(
-    max_examples=80,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+few = given_settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.usefixtures("state")

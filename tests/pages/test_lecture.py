@@ -48,10 +48,7 @@ def test_panels_are_added_as_they_are_set_and_turned_in_their_order():
         visit(at, preset="course", text="a b c", panel=panel)
         press(at, "share")
         press(at, "add_to_lecture")
-    assert [(step.page, step.show) for step in kept(at)] == [
-        ("masks", "steps"),
-        ("masks", "leaks"),
-    ]
+    assert [(step.page, step.show) for step in kept(at)] == [("masks", "steps"), ("masks", "leaks")]
     assert dict(kept(at)[0].set)["text"] == "a b c"
     press(at, "share")
     at.button(key="lecture_up_1").click()  # a browser draws no page between the two

@@ -98,10 +98,7 @@ EVERY_CHANGE = [(preset, name) for preset in CHANGES for name in CHANGES[preset]
 EACH_ONCE = {name: (preset, name) for preset, name in EVERY_CHANGE}
 
 
-@pytest.mark.parametrize(
-    ("preset", "name"),
-    some_daily(EVERY_CHANGE, daily=EACH_ONCE.values()),
-)
+@pytest.mark.parametrize(("preset", "name"), some_daily(EVERY_CHANGE, daily=EACH_ONCE.values()))
 @pytest.mark.thinned
 def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
     config = TABLE[preset].config

@@ -413,12 +413,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "contribution_graph.csv": contribution_graph,
         "scaling.csv": scaling,
     },
-    BLOCK: {
-        "flow.csv": moments,
-        "heads.csv": heads,
-        **OF_BLOCK,
-        **COMMON,
-    },
+    BLOCK: {"flow.csv": moments, "heads.csv": heads, **OF_BLOCK, **COMMON},
     "pages/cost.py": {
         "flops.csv": flops,
         "memory.csv": memory,
@@ -442,10 +437,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         **OF_GPT,
         **COMMON,
     },
-    "pages/feed_forward.py": {
-        **OF_FEED_FORWARD,
-        "ratio_cost.csv": widths,
-    },
+    "pages/feed_forward.py": {**OF_FEED_FORWARD, "ratio_cost.csv": widths},
     "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks, "peeking_losses.csv": some},
     "pages/normalization.py": {
         **OF_NORMS,

@@ -57,8 +57,7 @@ PAIR = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 WEIGHTS = np.array([[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.9, 0.06, 0.04]])
 MASKED = np.where(np.isnan(WEIGHTS), np.nan, PAIR @ PAIR.T / 2)
 LAYER = cast(
-    AttentionSteps,
-    SimpleNamespace(head_out=torch.ones(2, 3, 2), out_weight=torch.ones(2, 2, 4)),
+    AttentionSteps, SimpleNamespace(head_out=torch.ones(2, 3, 2), out_weight=torch.ones(2, 2, 4))
 )
 STEPS = HeadSteps(
     *(PAIR, PAIR, PAIR, PAIR @ PAIR.T, PAIR @ PAIR.T / 2, None, None, MASKED, None),

@@ -107,11 +107,7 @@ LINE = Sweep(
 SWEPT = SweepFacts(
     lines=(LINE,),
     rows=pd.DataFrame(),
-    exponents={
-        "seconds": {"float32": 1.2},
-        "flops": {"float32": 1.1},
-        "bytes": {"float32": 0.9},
-    },
+    exponents={"seconds": {"float32": 1.2}, "flops": {"float32": 1.1}, "bytes": {"float32": 0.9}},
     skipped=(("float32", Point(512, n_bytes=3 * GB)), ("bfloat16", Point(1024, seconds=1.5))),
     load=0.0,
 )

@@ -21,13 +21,7 @@ from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import INT8, FrontColors, FrontierFacts, Method, Variant
-from blocks.efficiency.int8_times import (
-    Int8Facts,
-    Int8Times,
-    MatrixBytes,
-    PassTimes,
-    ProductTimes,
-)
+from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, PassTimes, ProductTimes
 from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.own_text import OwnText
@@ -683,7 +677,7 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
             ProductTimes(8, 8, 4, 1, 1e-6, 2e-6, 1e-6, load=0.5),
             ProductTimes(8, 8, 4, 16, 3e-6, 3e-6, 1e-6, load=3.0),
             ProductTimes(8, 8, 4, 256, 9e-6, 3e-6, 1e-6, load=1.0),
-        ),
+        )
     )
     said = int8.says_int8(facts)
     lead = "From bytes alone, int8 should be 2.67 times"

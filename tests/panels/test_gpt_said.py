@@ -311,8 +311,7 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
     direct = Direct(np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.25, 0.0, 0.0]]), 0.0, 0.0, 2.0)
     answers = np.array([[-0.08, 0.2, 1.0, 0.25], [-1.58, 0.7, 0.0, 0.0]])
     facts = AnswerFacts(
-        *(run, 0, ("Mary", "John"), (3.0, 1.0), (0.75, 0.1), "ablation"),
-        *(answers, direct, None),
+        *(run, 0, ("Mary", "John"), (3.0, 1.0), (0.75, 0.1), "ablation"), *(answers, direct, None)
     )
     said = in_both(monkeypatch, two_answers.says_answers, facts)
     assert said["en"] == (

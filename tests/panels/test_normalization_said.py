@@ -74,10 +74,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
         ),
         (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "underflows to 0 in float32"),
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
-        (
-            replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)),
-            "50,000 times as large (exp",
-        ),
+        (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "50,000 times as large (exp"),
         (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on, the stream"),
         (replace(DEPTH, ways_back=(), overflows=(Overflow("pre", None),)), "its gradients do"),
     ],
@@ -296,10 +293,7 @@ def test_who_learns(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (
-            RACE,
-            "Now try 4 layers, or a warm-up. Does that help training (norm placement: post)?",
-        ),
+        (RACE, "Now try 4 layers, or a warm-up. Does that help training (norm placement: post)?"),
         (
             replace(RACE, spec=WARM),
             "Now try 4 layers. Does that help training (norm placement: post)?",

@@ -105,10 +105,7 @@ PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (
-            PAIR,
-            "in 8.0 positions; at position 4, it has made 0.50 turns (sine and cosine 0.500",
-        ),
+        (PAIR, "in 8.0 positions; at position 4, it has made 0.50 turns (sine and cosine 0.500"),
         (
             replace(PAIR, kind=LEARNED),
             "At position 4, the table holds 0.500 / 0.500 for this pair.",

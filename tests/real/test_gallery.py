@@ -120,12 +120,9 @@ def test_a_list_is_copied_by_induction(found, model, said):
     probe = head_probe(model, found.config)
     off = probe.places(kind)
     (first, second), without = probe.copies(), probe.copies(probe_bits(model, found.config, off))
-    assert {
-        "first": first,
-        "second": second,
-        "heads": len(off),
-        "without": without[1],
-    } == said["copy"]
+    assert {"first": first, "second": second, "heads": len(off), "without": without[1]} == said[
+        "copy"
+    ]
 
 
 def test_an_open_bracket_is_remembered(found, seen_of, said):

@@ -84,10 +84,7 @@ def test_greedy_text_is_the_same_token_for_token(found, model, theirs):
     given = torch.tensor([prompt])
     theirs.generation_config.eos_token_id = None  # 32 tokens, whatever they are
     expected = theirs.generate(
-        given,
-        attention_mask=torch.ones_like(given),
-        do_sample=False,
-        max_new_tokens=32,
+        given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=32
     )
     assert list(ours.token_ids) == expected[0].tolist()
 

@@ -68,9 +68,7 @@ def moved_by_order(at: Place, *, position: int = -1) -> float:
     """
     ids, labels = at.run.input.token_ids, at.run.input.tokens or ()
     turned = replace(
-        at.run.input,
-        token_ids=(*ids[-2::-1], ids[-1]),
-        tokens=(*labels[-2::-1], labels[-1]),
+        at.run.input, token_ids=(*ids[-2::-1], ids[-1]), tokens=(*labels[-2::-1], labels[-1])
     )
     there = replace(at, run=replace(at.run, input=turned))
     first, second = (torch.softmax(p.seen.output[0, position].float(), -1) for p in (at, there))

@@ -100,10 +100,7 @@ def _flops(facts: PairCounts) -> str:
         names, change = facts.flops_change
         part = _(", ").join(map(operation, names))
     return text.format(
-        n=facts.n,
-        ratio=readable(facts.flops_ratio),
-        part=part,
-        change=shared.signed(change, flops),
+        n=facts.n, ratio=readable(facts.flops_ratio), part=part, change=shared.signed(change, flops)
     )
 
 

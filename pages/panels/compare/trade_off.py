@@ -167,10 +167,7 @@ def draw_front(found: tuple[Candidate, ...], axes: Axes) -> Picture:
     title = partial(measures.title, n=axes.n, weight_format=axes.weight_format)
     return trade_off_picture.scatter(
         facts.points.assign(said=said),
-        titles=(
-            _better(title(axes.x), more=axes.x_more),
-            _better(title(axes.y), more=axes.y_more),
-        ),
+        titles=(_better(title(axes.x), more=axes.x_more), _better(title(axes.y), more=axes.y_more)),
         more_is_better=facts.more_is_better,
         _=_,
     )

@@ -89,9 +89,7 @@ def says_bound(facts: BoundFacts) -> str:
         batch=facts.serving.batch,
     )
     said = _(STEPS[step.bound]).format(
-        weights=bytes_text(facts.weight_bytes),
-        cache=bytes_text(facts.cache_bytes),
-        **_times(step),
+        weights=bytes_text(facts.weight_bytes), cache=bytes_text(facts.cache_bytes), **_times(step)
     )
     kind = Bound.WEIGHTS if prompt.bound is Bound.CACHE else prompt.bound
     of_prompt = _(PROMPTS[kind]).format(n=facts.serving.n, **_times(prompt))

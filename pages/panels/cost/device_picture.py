@@ -46,11 +46,7 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
             **_sizes([size for size, _rate in products], 1, _("matrix size")),
             "domain": [0, 0.41],
         },
-        xaxis2={
-            **_sizes(arrays, 10**6, _("array size (MB)")),
-            "domain": [0.59, 1],
-            "anchor": "y2",
-        },
+        xaxis2={**_sizes(arrays, 10**6, _("array size (MB)")), "domain": [0.59, 1], "anchor": "y2"},
         yaxis=_speed("FLOP/s"),
         yaxis2={**_speed("B/s"), "anchor": "x2", "visible": bool(arrays)},
         shapes=[_level(peak.flops_per_s, ""), _level(peak.bytes_per_s, "2")] if peak else [],

@@ -32,12 +32,7 @@ from pages.words.numbers import percent
 
 memory_facts = lru_cache(maxsize=64)(need.memory_facts)
 USE_NAMES = {"training": N_("training"), "inference": N_("inference")}
-OPTIMIZERS = {
-    "adam": "Adam",
-    "sgd": "SGD",
-    "momentum": N_("SGD with momentum"),
-    "muon": "Muon",
-}
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "momentum": N_("SGD with momentum"), "muon": "Muon"}
 VARIANTS = OPTIMIZERS | {
     "chosen": N_("your settings"),
     "all_heads": "MHA",

@@ -133,12 +133,7 @@ def serving(run: Run, state: State) -> Serving:
     setup = shared.setup(is_training=False, weights=run.weights, state=state)
     shape, device = shared.shape(state), state.serving_device
     here = _here(state) if setup.n_devices == 1 else None
-    own = Rated.of_sheet(
-        state.own_memory,
-        state.own_bandwidth,
-        state.own_flops,
-        state.own_link,
-    )
+    own = Rated.of_sheet(state.own_memory, state.own_bandwidth, state.own_flops, state.own_link)
     return Serving(
         config=run.config,
         setup=setup,

@@ -189,10 +189,7 @@ def says_people(facts: PeopleFacts) -> str:
         "parameter; {most} was trained on {ratio}."
     )
     return text.format(
-        above=facts.n_above,
-        all=len(facts.rows),
-        most=facts.longest,
-        ratio=rounded(facts.most),
+        above=facts.n_above, all=len(facts.rows), most=facts.longest, ratio=rounded(facts.most)
     )
 
 

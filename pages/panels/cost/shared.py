@@ -11,13 +11,7 @@ from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.held import looked_up
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
-from blocks.cost.setup import (
-    EXACT,
-    CacheFormat,
-    OptimizerStates,
-    Setup,
-    WeightFormat,
-)
+from blocks.cost.setup import EXACT, CacheFormat, OptimizerStates, Setup, WeightFormat
 from blocks.cost.step import Shape
 from blocks.cost.timing import Place
 from blocks.model import devices
@@ -29,12 +23,7 @@ from pages.server import starts
 from pages.show.explain import note
 from pages.show.typed import slide_or_type
 from pages.stage import link
-from pages.state.link_fields.cost import (
-    AS_COMPUTED,
-    AS_IN_FILE,
-    TRAINED_FORMATS,
-    WEIGHT_FORMATS,
-)
+from pages.state.link_fields.cost import AS_COMPUTED, AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
 from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, ngettext

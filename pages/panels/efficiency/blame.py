@@ -71,12 +71,7 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
         kept=made.measured(weights, name_of(kept)),
         whole_layer=made.measured(weights, without_layer(weights, how)),
     )
-    return BlameFacts(
-        **vars(traced),
-        how=how,
-        score_name=model.score_name,
-        is_share=model.is_share,
-    )
+    return BlameFacts(**vars(traced), how=how, score_name=model.score_name, is_share=model.is_share)
 
 
 def says_blame(facts: BlameFacts) -> str:

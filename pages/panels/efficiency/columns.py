@@ -56,11 +56,7 @@ def _says_awq(facts: ColumnFacts) -> str:
 def column_table(facts: ColumnFacts) -> pd.DataFrame:
     """One row a look."""
     return pd.DataFrame(
-        {
-            "columns_rounded": facts.columns,
-            "error_nearest": facts.nearest,
-            "error_gptq": facts.gptq,
-        }
+        {"columns_rounded": facts.columns, "error_nearest": facts.nearest, "error_gptq": facts.gptq}
     )
 
 
@@ -71,10 +67,7 @@ def errors(facts: ColumnFacts) -> Chart:
         {"n": facts.columns, "nearest": facts.nearest, "gptq": facts.gptq},
         Axis(_("columns rounded"), of="n"),
         _wrong(),
-        [
-            line("nearest", Look(_("to nearest"))),
-            line("gptq", Look(_("GPTQ"), palette.ATTENTION)),
-        ],
+        [line("nearest", Look(_("to nearest"))), line("gptq", Look(_("GPTQ"), palette.ATTENTION))],
         hover="{x}: {y:.2%}",
         tall=PLOT,
         legend=Legend.FOOT,
@@ -109,12 +102,7 @@ def _wrong() -> Axis:
 def of_a_matrix(run: Run, state: State) -> tuple[str, Quantization, str, int]:
     """The model that is rounded, how, which of its matrices, and how many columns of it."""
     how = chosen(run, state).quantization or Quantization()
-    return (
-        score_text.measured(run, state),
-        how,
-        state.rounded_matrix,
-        state.rounded_columns,
-    )
+    return (score_text.measured(run, state), how, state.rounded_matrix, state.rounded_columns)
 
 
 def controls(weights: str, how: Quantization, matrix: str, n_rounded: int) -> None:

@@ -22,12 +22,7 @@ from blocks.efficiency.distillation import (
     student_spec,
     teacher_faults,
 )
-from blocks.efficiency.distillation_facts import (
-    SURE,
-    Curve,
-    DistillationFacts,
-    distillation_facts,
-)
+from blocks.efficiency.distillation_facts import SURE, Curve, DistillationFacts, distillation_facts
 from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
 from blocks.efficiency.teaching_time import TeachingTime
 from blocks.model.faults import N_, Fault

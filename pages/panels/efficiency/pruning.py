@@ -161,13 +161,7 @@ def _lines(run: Run, state: State) -> None:
     at = weights, pruned, n_measured
     with place:
         say(says_pruning, *at, facts=pruning_facts)
-    show(
-        lines,
-        *at,
-        facts=pruning_facts,
-        key="pruning",
-        on_click=shared.use_clicked,
-    )
+    show(lines, *at, facts=pruning_facts, key="pruning", on_click=shared.use_clicked)
     note(_says_how(before))
     rows = pruning_facts(*at).rows
     download("pruning.csv", lambda: rows.to_csv(index=False), "text/csv")

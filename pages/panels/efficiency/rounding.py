@@ -131,12 +131,7 @@ def what_rounding_loses(run: Run, state: State) -> None:
         return
     left, right = columns([6, 5])
     with left:
-        show(
-            rounding_picture.number_line,
-            *at,
-            facts=rounding_facts,
-            key="number_line",
-        )
+        show(rounding_picture.number_line, *at, facts=rounding_facts, key="number_line")
     with right:
         show(
             rounding_picture.noise,

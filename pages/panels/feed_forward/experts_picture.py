@@ -10,13 +10,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import room_under_legend, row_names
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
-from pages.figures.theme import (
-    Picture,
-    Translate,
-    figure,
-    plain,
-    small,
-)
+from pages.figures.theme import Picture, Translate, figure, plain, small
 from pages.figures.token_axis import label_room, slanted
 from pages.figures.weights import outline
 

@@ -133,8 +133,7 @@ def _generations(facts: MassiveFacts) -> str:
     each = _("{tokens} after layers {layers}")
     listed = listing(
         each.format(
-            tokens=enumeration(_token(facts, token) for token in tokens),
-            layers=enumeration(layers),
+            tokens=enumeration(_token(facts, token) for token in tokens), layers=enumeration(layers)
         )
         for tokens, layers in stretches.items()
     )

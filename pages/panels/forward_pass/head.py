@@ -112,10 +112,7 @@ def _depth(run: Run, ends: NextFacts | None) -> Iterator[dict[str, Any]]:
         return
     found = depth_of(run, ends.position)
     for token_id, share in zip(found.token_id, found.probability, strict=True):
-        yield {
-            "label": word_of(tokens.label(run, int(token_id))),
-            "percent": percent(float(share)),
-        }
+        yield {"label": word_of(tokens.label(run, int(token_id))), "percent": percent(float(share))}
 
 
 def _moves(

@@ -199,8 +199,4 @@ def window_size(run: Run) -> int | None:
 
 def is_as_masked(run: Run) -> bool:
     """Whether the mask of the run is the one that text grows with."""
-    return run.mask.mask_kind in (
-        MaskKind.CAUSAL,
-        MaskKind.CAUSAL_PADDING,
-        MaskKind.SLIDING_WINDOW,
-    )
+    return run.mask.mask_kind in (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.SLIDING_WINDOW)

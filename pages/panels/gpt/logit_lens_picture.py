@@ -48,11 +48,7 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
         title=_("Predictions read off after each layer"),
         **plot_room(ROW * n_rows, BOTTOM, above=TOP),
         meta={ACROSS: WIDTH},
-        xaxis={
-            **_names(names),
-            "side": "top",
-            "range": [-0.5, n_columns - 0.5],
-        },
+        xaxis={**_names(names), "side": "top", "range": [-0.5, n_columns - 0.5]},
         yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
         shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)],
     )

@@ -18,9 +18,7 @@ def pinned(run: Run, state: State) -> tuple[Run, int]:
 def current_sampling(state: State) -> SamplingConfig:
     """What the state asks for."""
     return SamplingConfig(
-        temperature=state.temperature,
-        top_k=state.top_k or None,
-        top_p=state.top_p,
+        temperature=state.temperature, top_k=state.top_k or None, top_p=state.top_p
     )
 
 

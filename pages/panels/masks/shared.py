@@ -31,12 +31,7 @@ def layer_steps(run: Run, layer: int, fault: MaskFault = MaskFault.NONE, scale: 
 
 @lru_cache(maxsize=4)
 def step_facts(
-    run: Run,
-    layer: int,
-    head: int,
-    query: int,
-    fault: MaskFault = MaskFault.NONE,
-    scale: int = 1,
+    run: Run, layer: int, head: int, query: int, fault: MaskFault = MaskFault.NONE, scale: int = 1
 ) -> StepFacts:
     """What the mask does to one head, clean or with a fault."""
     scores, pattern = layer_steps(run, layer, fault, scale).head(head)

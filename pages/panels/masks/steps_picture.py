@@ -101,12 +101,7 @@ def _said(template: str, digits: str) -> str:
 
 
 def blind_row(
-    weights: np.ndarray,
-    names: Sequence[str],
-    tokens: Sequence[str],
-    *,
-    title: str,
-    _: Translate,
+    weights: np.ndarray, names: Sequence[str], tokens: Sequence[str], *, title: str, _: Translate
 ) -> Picture:
     """The weights of one query by each treatment, (treatment, key); NaN is said, never coloured."""
     is_number = np.isfinite(weights).all(axis=1)

@@ -6,14 +6,7 @@ import numpy as np
 
 from blocks.inspection.norm_compared import NormInput
 from pages.figures import marks, palette
-from pages.figures.theme import (
-    HIDDEN_AXIS,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    token_label,
-)
+from pages.figures.theme import HIDDEN_AXIS, Picture, Translate, faint, figure, token_label
 from pages.figures.weights import outline
 
 MOST_FEATURES, MOST_SEQUENCES = 10, 3

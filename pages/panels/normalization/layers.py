@@ -127,9 +127,7 @@ def measured_run(run: Run) -> Run:
     if run.config.architecture is not Architecture.GPT or len(whole.token_ids) <= MOST_TOKENS:
         return run
     beginning = replace(
-        whole,
-        tokens=(whole.tokens or ())[:MOST_TOKENS],
-        token_ids=whole.token_ids[:MOST_TOKENS],
+        whole, tokens=(whole.tokens or ())[:MOST_TOKENS], token_ids=whole.token_ids[:MOST_TOKENS]
     )
     return replace(run, input=beginning, interventions=())
 

@@ -212,10 +212,7 @@ PANEL = Panel(
         Say(says_changes),
         Matrix(draw_changes, "differences", click=apply_clicked),
         Controls(change_choice),
-        Details(
-            N_("All changes, down to the last parameter"),
-            Table(change_rows, "changes"),
-        ),
+        Details(N_("All changes, down to the last parameter"), Table(change_rows, "changes")),
     ),
 )
 GROWTH = Panel(

@@ -94,12 +94,7 @@ def _active(rows: Rows, name: str, _: Translate) -> dict[str, Any]:
         counts,
         [*rows],
         **_clickable([*rows.values()], counts, name, _),
-        marker={
-            "size": 10,
-            "color": palette.BEFORE,
-            "symbol": "circle-open",
-            "line": {"width": 2},
-        },
+        marker={"size": 10, "color": palette.BEFORE, "symbol": "circle-open", "line": {"width": 2}},
     )
 
 

@@ -86,10 +86,7 @@ def _marks(row: Row, axis: str) -> list[dict[str, Any]]:
     """Lines at the mean, and one standard deviation to either side."""
     places = ((row.mean, "solid"), (row.mean - row.std, "dot"), (row.mean + row.std, "dot"))
     return [
-        {
-            **upright(x, xref=f"x{axis}", yref=f"y{axis} domain"),
-            "line": dashed(dash=dash),
-        }
+        {**upright(x, xref=f"x{axis}", yref=f"y{axis} domain"), "line": dashed(dash=dash)}
         for x, dash in places
     ]
 

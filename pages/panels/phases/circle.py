@@ -103,11 +103,7 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
             line(
                 "y",
                 Look(
-                    _("in the order of k · a mod 59"),
-                    palette.EMBEDDING,
-                    "circle",
-                    size=6,
-                    width=1,
+                    _("in the order of k · a mod 59"), palette.EMBEDDING, "circle", size=6, width=1
                 ),
                 text="{name}",
                 text_at=[*map(shared.beyond, table["x"], table["y"])],

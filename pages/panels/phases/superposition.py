@@ -27,9 +27,7 @@ FEATURES = range(2, 9)
 def at(_run: Run | None, state: State) -> tuple[Toy, int]:
     """The toy model, and the look at it."""
     series = Toy(
-        n_features=state.n_toy_features,
-        sparsity=float(state.sparsity),
-        seed=state.phase_seed,
+        n_features=state.n_toy_features, sparsity=float(state.sparsity), seed=state.phase_seed
     )
     steps = range(0, Toy.n_updates + 1, Toy.every)
     return series, min(steps, key=lambda each: abs(each - state.clock_step))

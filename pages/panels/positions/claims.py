@@ -7,13 +7,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.inspection import position_claims
-from blocks.inspection.position_claims import (
-    OUTPUT_ERROR,
-    Claim,
-    ClaimsFacts,
-    ShiftFacts,
-    Verdict,
-)
+from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts, Verdict
 from blocks.inspection.position_facts import kind_fault
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run

@@ -281,10 +281,7 @@ def shown(run: Run, kind: PositionKind) -> Sequence[Item]:
                 Matrix(draw_table, "position_table", click=pin_and_choose, facts=table_facts),
                 Note(says_table_of, the_values),
             ),
-            (
-                Controls(pair_choice),
-                *((circle, OffScreen(*pair)) if is_turned else pair),
-            ),
+            (Controls(pair_choice), *((circle, OffScreen(*pair)) if is_turned else pair)),
             widths=(6, 5),
         ),
         OffScreen(

@@ -22,12 +22,7 @@ def says_again(found: Found) -> str:
         "1/{most} of it seen {most} times, {worst:.3f}."
     )
     said = text.format(
-        d=size(found[0].unique),
-        fresh=of[1],
-        few=few,
-        again=of[few],
-        most=most,
-        worst=of[most],
+        d=size(found[0].unique), fresh=of[1], few=few, again=of[few], most=most, worst=of[most]
     )
     text = _(
         "Text seen {few} times is worth {here:.1f} times as much as seen once; the formula of"

@@ -132,9 +132,5 @@ def _shown(raw: bytes) -> None:
 
 
 PANEL = Panel(
-    "own-runs",
-    N_("What do your own runs say?"),
-    what_of_mine,
-    of_this_run=False,
-    reads_input=False,
+    "own-runs", N_("What do your own runs say?"), what_of_mine, of_this_run=False, reads_input=False
 )

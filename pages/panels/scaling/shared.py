@@ -78,11 +78,7 @@ def says_trained(*, is_recorded: bool) -> str:
     )
     least, most = plan.widths()
     said = text.format(
-        least=least,
-        most=most,
-        seq_len=plan.SEQ_LEN,
-        batch=plan.BATCH,
-        rate=plan.RATE,
+        least=least, most=most, seq_len=plan.SEQ_LEN, batch=plan.BATCH, rate=plan.RATE
     )
     return sentences(words.trained(is_recorded=is_recorded), said)
 

@@ -117,9 +117,7 @@ def says_tree(facts: SearchFacts) -> str:
     """What was explored."""
     text = _("The search explored {n} hypotheses, pruned {dropped} and finished {finished}.")
     said = text.format(
-        n=len(facts.nodes),
-        dropped=facts.count(Fate.DROPPED),
-        finished=facts.count(Fate.FINISHED),
+        n=len(facts.nodes), dropped=facts.count(Fate.DROPPED), finished=facts.count(Fate.FINISHED)
     )
     if facts.how.beam_width > 1:
         return said

@@ -83,12 +83,7 @@ def _ranks(nodes: pd.DataFrame, columns: int) -> list[str]:
 
 
 def _edges(
-    nodes: pd.DataFrame,
-    places: set[int],
-    color: str,
-    width: float,
-    columns: int,
-    name: str = "",
+    nodes: pd.DataFrame, places: set[int], color: str, width: float, columns: int, name: str = ""
 ) -> dict[str, Any]:
     """Lines from each of these to its parent, as one trace with gaps."""
     leave, arrive = (0, FORK) if columns <= FEW else (BELOW, FORK / 2)

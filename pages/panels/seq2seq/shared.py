@@ -29,11 +29,7 @@ from pages.words.language import _, current_language, literal, ngettext
 
 
 def choose_one(
-    name: str,
-    label: str,
-    options: Iterable[str],
-    labels: Mapping[str, str],
-    shown: str = "",
+    name: str, label: str, options: Iterable[str], labels: Mapping[str, str], shown: str = ""
 ) -> None:
     """A few choices side by side, with their labels."""
     st.segmented_control(

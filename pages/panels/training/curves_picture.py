@@ -110,12 +110,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         shown="%{y:.3g}",
         _=_,
     )
-    axis = {
-        "title": _("gradient norm"),
-        "type": "log",
-        "exponentformat": "power",
-        "dtick": 1,
-    }
+    axis = {"title": _("gradient norm"), "type": "log", "exponentformat": "power", "dtick": 1}
     title = _("Gradient norm, before clipping")
     return _picture([whole, *layers], steps, title=title, height=LOW, yaxis=axis, _=_)
 

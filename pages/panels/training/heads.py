@@ -163,10 +163,7 @@ def _input_choice(state: State) -> None:
     choose("looked_at", _("Example the model reads"), LOOKED_AT)
     if state.looked_at == "own":
         st.text_area(
-            _("Sentence"),
-            height=70,
-            label_visibility="collapsed",
-            **link.view("text", state.text),
+            _("Sentence"), height=70, label_visibility="collapsed", **link.view("text", state.text)
         )
 
 

@@ -41,11 +41,7 @@ def wanted(state: State) -> Wanted:
     recipe, faults = wanted_recipe(state)
     config, _mended = state.config.nearest(**needs(task))
     spec = TrainingSpec(
-        config=config,
-        task=task_config,
-        recipe=recipe,
-        seed=state.seed,
-        device=state.device,
+        config=config, task=task_config, recipe=recipe, seed=state.seed, device=state.device
     )
     return Wanted(spec, task, (*faults, *_beyond_limits(spec, runs.runs().limits_on(spec.device))))
 

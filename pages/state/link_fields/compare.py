@@ -73,11 +73,7 @@ def better(axis: str, measure: str) -> Field:
 
 
 AXES = {"tradeoff_x": "cache_bytes", "tradeoff_y": "d_model"}
-KEPT = {
-    "kept": Field(kept_text, ""),
-    "compared_with": Field(place, 0),
-    "beside": Field(flag, True),
-}
+KEPT = {"kept": Field(kept_text, ""), "compared_with": Field(place, 0), "beside": Field(flag, True)}
 FIELDS = {
     "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
     "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),

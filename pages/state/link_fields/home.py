@@ -12,7 +12,4 @@ def name(text: str) -> str:
     return text
 
 
-FIELDS: dict[str, Field] = {
-    "friend": Field(name, ""),
-    "without_head": Field(flag, False),
-}
+FIELDS: dict[str, Field] = {"friend": Field(name, ""), "without_head": Field(flag, False)}

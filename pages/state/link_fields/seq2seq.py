@@ -9,15 +9,7 @@ from pages.server.settings import MAX_NEW_TOKENS
 
 TEXTS = ("target", "source")
 ALIGNED = ("best_head", "one_head", "layer_mean")
-SORTS = (
-    "held_out",
-    "held_out_reads",
-    "error",
-    "error_reads",
-    "precision",
-    "recall",
-    "layer",
-)
+SORTS = ("held_out", "held_out_reads", "error", "error_reads", "precision", "recall", "layer")
 
 WHO_READS_WHOM: dict[str, Field] = {
     "attention_of": Field(choice(AttentionKind), str(AttentionKind.CROSS)),
