@@ -47,7 +47,7 @@ def _lead_in() -> None:
 
 def switch(now: Now) -> None:
     if led.seen(now.lesson.id):
-        st.toggle(_("Follow the teacher"), **link.view("follow", led.is_following()))
+        st.toggle(_("Follow the teacher"), **link.hidden_view("follow", led.is_following()))
 
 
 def watch(now: Now) -> None:

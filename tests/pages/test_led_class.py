@@ -49,6 +49,9 @@ def test_learners_wait_for_the_answer_that_the_leader_shows_and_follow_to_the_ne
         assert_works(run(at), warnings=None)
     assert all("measured value is 4.07" in said(at) for at in (one, other))
     assert "measured value is 4.07" in said(alone)
+    # A browser that missed a run would mount the switch as its default, off, and send that along.
+    told = [at.toggle(key="follow").proto for at in (one, alone)]
+    assert [(proto.set_value, proto.value) for proto in told] == [(True, True), (True, False)]
     run(press(leader, "lesson_on"))  # a blank page first
     for at in (one, other, alone):
         run(run(at))
