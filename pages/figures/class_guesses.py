@@ -128,7 +128,8 @@ def _title(found: ClassGuesses, _: Translate) -> str:
 def _dots(found: ClassGuesses, _: Translate) -> Picture:
     numbers = [guess[0] for guess in found.guesses]
     measured = found.truth[0] if found.truth else None
-    return class_dots.picture(numbers, measured, found.ask.unit, _title(found, _), _=_)
+    ask, title = found.ask, _title(found, _)
+    return class_dots.picture(numbers, measured, ask.unit, title, ask.tolerance, _=_)
 
 
 def _curves(found: ClassGuesses, _: Translate) -> Picture:

@@ -13,7 +13,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.guess import Guessed
-from pages.lessons import following, guessing, handed_in, set_back, sheet, verdict, wall
+from pages.lessons import following, guessing, handed_in, question, set_back, sheet, verdict, wall
 from pages.server.address import page_here
 from pages.show.chart import show
 from pages.show.phone import at_hand, folded
@@ -214,7 +214,7 @@ def _task(now: Now, run: Run) -> bool:
             text = _("Your turn: {task}").format(task=now.step.task)
             st.info(text, icon=":material/radio_button_unchecked:")
             st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
-    guessing.given(now.step.so_far, run)
+    question.given(now.step.so_far, run)
     return is_done
 
 

@@ -8,17 +8,15 @@ from typing import Any
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.lessons.answers import Values, told
-from blocks.lessons.formula import Formula
+from blocks.lessons.answers import Values
 from blocks.lessons.lesson import LARGEST, ROUNDED, Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
-from pages.figures.guess_cell import Table, cell_so_far
-from pages.figures.theme import Picture
-from pages.lessons import set_back, wall
+from pages.figures.guess_cell import Table
+from pages.lessons import question, set_back, wall
 from pages.session.slot import Slot, shown_by
 from pages.show.chart import show
 from pages.show.phone import at_hand
@@ -78,7 +76,7 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
     with above:
         if not is_at_hand(ask):  # else the fold is called so
             st.markdown(f"**{asked(ask)}**")
-        given(ask.given, run)
+        question.given(ask.given, run)
         if ask.tolerance != ROUNDED:
             text = _("A guess within {share:.0%} of the value measured here counts as right.")
             st.caption(text.format(share=ask.tolerance))
@@ -125,27 +123,6 @@ def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str, is_hel
         st.button(_("Show me"), on_click=_answer, args=(run, ()), **look)
     if lacking:
         st.caption(lacking, width="stretch")
-
-
-def given(wanted: Sequence[tuple[str, Formula]], run: Run) -> None:
-    """The numbers that an answer is made of, beside the question and not a screen away from it."""
-    try:
-        found = told(wanted, progress.place(run), link.value)
-    except ConfigError as error:
-        st.warning(say_fault(error.faults[0]))
-        return
-    if found:
-        st.markdown("  \n".join(f"{label} = {_listed(values)}" for label, values in found))
-
-
-def _listed(values: Values) -> str:
-    """As formulas are set, in every language; what is counted has no digits after the point.
-
-    Each number is a formula of its own, since no line ends within one.
-    """
-    digits = 0 if all(each.is_integer() for each in values) else 3
-    numbers = [f"{each:.{digits}f}" for each in values]
-    return f"${numbers[0]}$" if len(values) == 1 else f"$({'$, $'.join(numbers)})$"
 
 
 def _answer(run: Run, guess: Values | None, typed: str = "") -> None:
@@ -227,12 +204,14 @@ def _cell(ask: Ask, run: Run, key: str) -> Values | None:
     guess = guess if len(guess) == len(keys) else ()
     if max(map(len, table)) <= MOST_SIDE:
         with place:
-            show(_draw_map, table, guess, key="guess_cell", on_click=partial(_take_over, keys))
+            show(
+                question.draw_map,
+                table,
+                guess,
+                key="guess_cell",
+                on_click=partial(_take_over, keys),
+            )
     return guess or None
-
-
-def _draw_map(table: Table, guess: Values) -> Picture:
-    return cell_so_far(table, guess, _=_)
 
 
 def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | None:
@@ -260,7 +239,7 @@ def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
         found = tuple(_point(ask, x, each) for x, each in zip(ask.xs, keys, strict=True))
     with place:
         move = partial(_move_point, keys)
-        show(_draw_curve, ask, found, key="guess_curve", on_click=move)
+        show(question.draw_curve, ask, found, key="guess_curve", on_click=move)
     guess = tuple(y for y in found if y is not None)
     return guess if len(guess) == len(keys) else None
 
@@ -277,10 +256,6 @@ def _point(ask: Ask, x: float, key: str) -> float | None:
         width=POINT,
         key=key,
     )
-
-
-def _draw_curve(ask: Ask, guess: tuple[float | None, ...]) -> Picture:
-    return guess_picture.curve_so_far(ask, guess, _=_)
 
 
 def _move_point(keys: Sequence[str], clicked: Sequence[float]) -> None:

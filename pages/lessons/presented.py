@@ -1,14 +1,14 @@
 """A lesson on a projector: the text of a step with its question, its answer, its panel."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
-from blocks.lessons.lesson import Ask
 from blocks.observe.run import Run
-from pages.lessons import card, wall
+from pages.lessons import card, question, wall
 from pages.session.slot import Slot
-from pages.stage import present, progress
+from pages.stage import led, present, progress
 from pages.stage.progress import Now
 from pages.words.language import _, say_fault
 
@@ -16,25 +16,45 @@ ON_PANEL = Slot[tuple[str, int] | None]("on_panel", None)  # of this step
 
 
 def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
-    """One screen, and the keys that lead to the next."""
+    """One screen, and the keys that lead to the next; of a class, what stands on its wall."""
     n, whole = now.i + 1, len(now.lesson.steps)
     said = _("step {n} of {all}").format(n=n, all=whole)
-    present.note_panels((), "", now.step.title, f"{now.lesson.title} · {said}")
-    has_panel = bool(now.step.show) and now.is_through
-    is_on_panel = has_panel and ON_PANEL.get() == (now.lesson.id, now.i)
-    with st.container(horizontal=True, horizontal_alignment="right", key="wall_keys"):
-        if is_on_panel:
-            _turn(_("Back"), "arrow_back", present.BACK, None)
-        else:
-            wall.way_back(now)
-        if has_panel and not is_on_panel:
-            _turn(_("Continue"), "arrow_forward", present.ON, (now.lesson.id, now.i))
-        elif not now.is_held:
-            wall.way_on(now, run)
+    title = wall.shown_address() if led.is_wall() else now.step.title
+    present.note_panels((), "", title, f"{now.lesson.title} · {said}")
+    is_on_panel = _has_panel(now) and ON_PANEL.get() == (now.lesson.id, now.i)
+    look: dict[str, Any] = {"horizontal_alignment": "right", "vertical_alignment": "center"}
+    with st.container(horizontal=True, **look, key="wall_head"):
+        if led.is_wall() and not is_on_panel:
+            asked = now.step.ask.question if now.step.ask else now.step.title
+            st.markdown(f"## {asked}", width="stretch")
+        with st.container(horizontal=True, width="content", key="wall_keys"):
+            _keys(now, run, is_on_panel=is_on_panel)
+    if fault := progress.FAULT.take():
+        st.warning(say_fault(fault))
+    if led.is_wall():
+        wall.note_step(now)
     if is_on_panel:
         panel()
+    elif led.is_wall():
+        wall.present_it(now, run)
     else:
         _text(now, run)
+
+
+def _has_panel(now: Now) -> bool:
+    return bool(now.step.show) and now.is_through
+
+
+def _keys(now: Now, run: Run | None, *, is_on_panel: bool) -> None:
+    """Through a step: its question, its answer, its panel."""
+    if is_on_panel:
+        _turn(_("Back"), "arrow_back", present.BACK, None)
+    else:
+        wall.way_back(now)
+    if _has_panel(now) and not is_on_panel:
+        _turn(_("Continue"), "arrow_forward", present.ON, (now.lesson.id, now.i))
+    elif not now.is_held:
+        wall.way_on(now, run)
 
 
 def _turn(label: str, icon: str, shortcut: str, to: tuple[str, int] | None) -> None:
@@ -52,20 +72,13 @@ def _turn(label: str, icon: str, shortcut: str, to: tuple[str, int] | None) -> N
 
 def _text(now: Now, run: Run | None) -> None:
     """What is read and asked; once it is answered, what came of it."""
-    if fault := progress.FAULT.take():
-        st.warning(say_fault(fault))
     ask = now.step.ask
     if ask and run is not None and now.answer:
         card.asked(now, ask, run)
         return
     st.markdown(now.step.before)
-    if ask:
-        st.markdown(f"**{ask.question}**")
-        st.markdown(_options(ask))
+    if ask and run is not None:
+        st.markdown(f"### {ask.question}")
+        question.shown_large(ask, run)
     elif now.step.task:
         st.info(now.step.task)
-
-
-def _options(ask: Ask) -> str:
-    found = [option.label for option in ask.options] or [*ask.labels]
-    return "\n".join(f"- {label}" for label in found)

@@ -15,7 +15,7 @@ from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
 from pages.figures.class_guesses import ClassGuesses
-from pages.lessons import following, joining, sheet
+from pages.lessons import following, joining, question, sheet
 from pages.server import address, machine
 from pages.session.slot import Slot, shown_by
 from pages.show import share
@@ -85,26 +85,19 @@ def draw(now: Now, run: Run | None) -> None:
         return
     note_step(now)
     with st.container(border=True, key="wall"):
-        st.markdown(f"## {_address()}")
+        st.markdown(f"## {shown_address()}")
         with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
             _tools(now, run)
         live(now, run)
 
 
 def present_it(now: Now, run: Run | None) -> None:
-    """The wall alone, for the back row: the address above, the question, and keys that lead on."""
-    note_step(now)
-    present.note_panels((), "", _address(), "")
-    with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
-        said = now.step.ask.question if now.step.ask else now.step.title
-        st.markdown(f"## {said}", width="stretch")
-        with st.container(horizontal=True, width="content", key="wall_keys"):
-            keys(now, run)
-    if fault := progress.FAULT.take():
-        st.warning(say_fault(fault))
+    """The wall alone, for the back row: what is asked, how many answered; in the end, why."""
+    ask = now.step.ask
+    if ask and run and not now.is_through:
+        question.shown_large(ask, run)
     live(now, run)
-    if not now.is_through:
-        st.markdown(now.step.before)
+    st.markdown(now.step.after if ask and now.is_through else now.step.before)
 
 
 def live(now: Now, run: Run | None) -> None:
@@ -146,7 +139,8 @@ def way_on(now: Now, run: Run | None) -> None:
         )
 
 
-def _address() -> str:
+def shown_address() -> str:
+    """As it is typed."""
     return literally(joining.typed(joining.address_of(link.value("room"))))
 
 
@@ -233,11 +227,12 @@ def _live(now: Now, run: Run | None) -> None:
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
-    size = "##" if present.is_on() else "####"
-    st.markdown(f"{size} {_counted(now, room)}")
-    if _is_kept_back(now) and not led.reads_notes():
-        st.markdown(_("The guesses appear here together with the answer."))
-    elif ask := now.step.ask:
+    is_kept_back = _is_kept_back(now) and not led.reads_notes()
+    waits = _("The guesses appear here together with the answer.") if is_kept_back else ""
+    st.markdown(" ".join(filter(None, (f"**{_counted(now, room)}**", waits))))
+    if is_kept_back:
+        return
+    if ask := now.step.ask:
         rows, labels = progress.labels(ask, run) if run else ((), ())
         truth = now.answer.truth if now.answer else ()
         sides = answers.sides(ask, truth) if truth else (max(1, len(rows)), max(1, len(labels)))

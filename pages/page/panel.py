@@ -30,8 +30,6 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
     lesson = progress.now()
     if lesson and led.reads_notes():
         _notes(lesson, values)
-    elif present.is_on() and lesson and led.is_wall():
-        _present_the_wall(lesson, panels[shown], values)
     elif present.is_on() and lesson and not lecture.place():
         _present_the_lesson(lesson, panels[shown], values)
     elif present.is_on():
@@ -75,16 +73,6 @@ def _judged(lesson: progress.Now, values: Sequence[Any]) -> tuple[progress.Now, 
     """Where the reader stands, with what comes of a guess, and the run that it is measured on."""
     run = values[0] if values and isinstance(values[0], Run) else None
     return (progress.judged(lesson, run) if run else lesson), run
-
-
-def _present_the_wall(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
-    """What a class guesses, alone; the panel of the step follows where it is not withheld."""
-    if progress.is_turned():
-        return
-    lesson, run = _judged(lesson, values)
-    wall.present_it(lesson, run)
-    if lesson.step.show and lesson.is_through:
-        _alone(shown, values)
 
 
 def _present_the_lesson(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:

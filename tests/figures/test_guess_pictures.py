@@ -107,14 +107,18 @@ def test_numbers_are_dots_on_a_line_that_a_joke_does_not_squeeze():
     (dots,) = hidden.data
     assert len(dots.x) == len(guesses) and max(dots.x) == 0.13
     assert [place for place in zip(dots.x, dots.y, strict=True) if place[0] == 0.07] == [
-        (0.07, 0.5),
-        (0.07, 1.5),
+        (0.07, 1),
+        (0.07, 2),
     ]
     assert [symbol == "circle" for symbol in dots.marker.symbol] == [True] * 4 + [False]
     assert dots.customdata[-1].startswith("1 × 10⁹")  # what was typed is told under the cursor
-    line, dots = shown.data
+    line, _right, dots = shown.data
     assert {*line.x} == {0.2} and line.line.color == TRUTH and "0.2×" in line.name
-    assert shown.layout.xaxis.range[1] > 0.2 > hidden.layout.xaxis.range[1]
+    low, high = shown.layout.xaxis.range
+    assert low <= 0 and high >= 0.4 and hidden.layout.xaxis.range[1] < 0.2
+    (band,) = shown.layout.shapes  # what counts as right
+    assert (band.x0, band.x1) == pytest.approx((0.19, 0.21))
+    assert hidden.layout.yaxis.dtick == 1
 
 
 def test_people_are_whole():

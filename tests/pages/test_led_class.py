@@ -111,10 +111,23 @@ def test_presented_the_wall_keeps_address_question_and_count():
     assert "How widely do the scores spread" in said(at)
     press(at, "without_guess")
     assert_works(at)
-    press(at, "wall_on")
+    press(press(at, "lesson_panel"), "wall_on")
     assert_works(run(at))
     assert at.query_params["present"] and at.query_params["lesson_step"] == "1"
     assert machine.rooms().lead(code).step == 1
+
+
+def test_presented_the_wall_has_what_is_asked_with_then_why_then_the_panel():
+    leader = press(opened(ATTENTION, panel=None, lesson="attention-by-hand"), "open_room")
+    at = visit(leader, **leader.query_params, present=True)
+    assert "$k_1$ = $(" in said(at) and not at.get("plotly_chart")
+    press(at, "without_guess")
+    assert_works(at)
+    assert "Four products" in said(at) and len(at.get("plotly_chart")) == 1
+    press(at, "lesson_panel")
+    assert "Four products" not in said(at) and at.get("plotly_chart")
+    run(press(at, "wall_on"))
+    assert "- ### Yes" in said(at)
 
 
 def test_a_second_device_leads_by_a_link_that_the_leader_alone_sees_and_works_once():

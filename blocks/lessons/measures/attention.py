@@ -67,6 +67,16 @@ def score(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int
     return float(_steps(at, layer, head).scaled[query, key])
 
 
+def score_by_hand(
+    at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0, digits: int = 3
+) -> float:
+    """The same of q and k rounded to so many digits, which is what a question gives of them."""
+    steps = _steps(at, layer, head)
+    pairs = zip(steps.q[query].tolist(), steps.k[key].tolist(), strict=True)
+    dot = sum(round(q, digits) * round(k, digits) for q, k in pairs)
+    return float(dot / steps.q.shape[-1] ** 0.5)
+
+
 def dot_product(
     at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0
 ) -> float:
