@@ -8,7 +8,7 @@ import streamlit as st
 from blocks.observe.run import Run
 from pages.lessons import card, question, wall
 from pages.session.slot import Slot
-from pages.stage import led, present, progress
+from pages.stage import lecture, led, present, progress
 from pages.stage.progress import Now
 from pages.words.language import _, say_fault
 
@@ -46,13 +46,18 @@ def _has_panel(now: Now) -> bool:
 
 
 def _keys(now: Now, run: Run | None, *, is_on_panel: bool) -> None:
-    """Through a step: its question, its answer, its panel."""
+    """Through a step: its question, its answer, its panel; in a lecture, then to what is next."""
+    is_of_lecture = bool(lecture.place())
     if is_on_panel:
         _turn(_("Back"), "arrow_back", present.BACK, None)
+    elif is_of_lecture:
+        present.lead(-1)
     else:
         wall.way_back(now)
     if _has_panel(now) and not is_on_panel:
         _turn(_("Continue"), "arrow_forward", present.ON, (now.lesson.id, now.i))
+    elif is_of_lecture and now.is_through:
+        present.lead(1)
     elif not now.is_held:
         wall.way_on(now, run)
 

@@ -14,7 +14,7 @@ from pages.show import everything, page_file, share
 from pages.show.choices import Choices
 from pages.show.everything import ALL, is_all
 from pages.show.export import take_run
-from pages.stage import lecture, led, link, present, progress
+from pages.stage import led, link, present, progress
 from pages.stage.phone import is_phone
 from pages.stage.stated import stated
 from pages.words.language import _, literal
@@ -30,7 +30,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
     lesson = progress.now()
     if lesson and led.reads_notes():
         _notes(lesson, values)
-    elif present.is_on() and lesson and not lecture.place():
+    elif present.is_on() and lesson:
         _present_the_lesson(lesson, panels[shown], values)
     elif present.is_on():
         _present(panels, shown, values)
@@ -78,6 +78,7 @@ def _judged(lesson: progress.Now, values: Sequence[Any]) -> tuple[progress.Now, 
 def _present_the_lesson(lesson: progress.Now, shown: Panel, values: Sequence[Any]) -> None:
     if not progress.is_turned():
         following.watch(lesson)
+        lecturing.keep_together()
         presented.draw(*_judged(lesson, values), partial(_alone, shown, values))
 
 

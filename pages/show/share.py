@@ -1,6 +1,7 @@
 """Share: the link to the open panel, as text and as a code for the camera of a phone."""
 
 import io
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import segno
@@ -34,22 +35,36 @@ def note_panel(name: str, title: str) -> None:
 
 
 def what_to_share() -> None:
-    """The link, the code, and how far both reach."""
-    found = address.of_this_page()
-    whole = _asked_for(found)
+    """The link, the code, and how far both reach; beside it, the reader's own lecture."""
+    panel, query = _open_panel(), _query()
+    if not panel or query["panel"] != panel:  # or all are open
+        _this_panel(query)
+        return
+    this, lectured = st.tabs([_("This panel"), _("My lecture")])
+    with this:
+        _this_panel(query)
+    with lectured:
+        lecture.draw(OPEN_TITLE.get(), panel, query)
+        _say_reach()
+
+
+def _say_reach() -> None:
+    if reach := REACH[address.of_this_page().reach]:
+        st.caption(_(reach))
+
+
+def _this_panel(query: Mapping[str, str]) -> None:
+    whole = whole_link()
     st.markdown(_("This link opens this panel as you see it, with its settings, input and seed."))
-    if "run" in (query := _query()):
+    if "run" in query:
         text = _("Anyone who opens it can watch this same training run live, without waiting.")
         st.caption(text)
-    if reach := REACH[found.reach]:
-        st.caption(_(reach))
+    _say_reach()
     _code_for_a_camera(whole)
     st.code(whole, language=None, wrap_lines=True)
     hidden.choice()
     st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
     _for_a_class()
-    if (panel := _open_panel()) and query["panel"] == panel:  # or all are open
-        lecture.draw(OPEN_TITLE.get(), panel, query)
 
 
 def _for_a_class() -> None:

@@ -16,7 +16,7 @@ from blocks.lessons.lesson import Step
 from pages.server import address
 from pages.server.address import page_here
 from pages.session.slot import Slot, shown_by
-from pages.stage import link
+from pages.stage import link, progress
 from pages.stage.press import press
 from pages.state.fields import OF_PAGES
 from pages.words.language import _, current_language, say_fault
@@ -25,7 +25,10 @@ STEPS, AT, LEAD = "lecture", "lecture_at", "lecture_lead"  # of the link
 ADDED = Slot[tuple[Step, ...]](STEPS, ())
 GO = Slot[int | None]("lecture_go", None)  # the step to open
 FAULT = Slot[Fault | None]("lecture_fault", None)
-NOT_OF_A_STEP = ("lang", "panel", "present", "room", "wall", "notes", "seat", STEPS, AT, LEAD)
+NOT_OF_A_STEP = (
+    *("lang", "panel", "present", "room", "wall", "notes", "seat", "guesses"),
+    *(STEPS, AT, LEAD),
+)
 
 
 def steps() -> tuple[Step, ...]:
@@ -70,12 +73,17 @@ def begin(at: int = 0) -> None:
     link.redraw_everything()
 
 
+def leads(by: int) -> bool:
+    """Whether a lecture is given that has a panel so many on."""
+    at = link.value(AT)
+    return at is not None and 0 <= at + by < len(steps())
+
+
 def turn(by: int) -> bool:
     """On or back, if a lecture is given; at its ends it stays."""
-    at = link.value(AT)
-    if at is not None and 0 <= at + by < len(steps()):
-        begin(at + by)
-    return at is not None and bool(steps())
+    if leads(by):
+        begin(link.value(AT) + by)
+    return bool(place())
 
 
 def end() -> None:
@@ -98,6 +106,8 @@ def _query(at: int) -> dict[str, str]:
 def draw(title: str, show: str, query: Mapping[str, str]) -> None:
     """The way to add this panel; what was added, in its order; the file, and the way to begin."""
     state = tuple((name, text) for name, text in query.items() if name not in NOT_OF_A_STEP)
+    if lesson := progress.now():
+        title = f"{lesson.lesson.title} · {lesson.step.title}"
     here = Step(title=title, page=page_here(), before="", set=state, show=show)
     press(
         _("Add to my lecture"),
@@ -107,10 +117,10 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
         icon="playlist_add",
         disabled=len(steps()) >= reading.MOST_STEPS,
     )
+    st.caption(_("It is kept as it is now, with its settings, its text and the step that is open."))
     for i, step in enumerate(steps()):
         _row(i, step)
     if steps():
-        _whole_link()
         with st.container(horizontal=True):
             label = _("Present my lecture")
             st.button(label, icon=":material/slideshow:", on_click=begin, key="begin_lecture")
@@ -121,6 +131,7 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
                 icon=":material/download:",
                 key="save_lecture",
             )
+        _whole_link()
     file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
     if file is not None:
         press(_("Use this file as my lecture"), "take", _open, file.getvalue())
@@ -129,13 +140,16 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
 
 
 def _whole_link() -> None:
-    """The lecture as an address, or why it has none."""
-    if not link.value(STEPS):
+    """The lecture as an address, without notes, or why it has none."""
+    carried = writing.packed([replace(step, before="") for step in steps()])
+    if not carried:
         st.caption(_("This lecture is too long for a link: save it as a file."))
         return
     root = address.of_this_page().text.rpartition("/")[0]
-    st.caption(_("The link to your lecture opens its first panel in Present, on any device:"))
-    query = {name: text for name, text in _query(0).items() if name != LEAD}  # that stays here
+    st.caption(
+        _("This link to your lecture, without your notes, opens its first panel in Present:")
+    )
+    query = {name: text for name, text in _query(0).items() if name != LEAD} | {STEPS: carried}
     st.code(f"{root}/{steps()[0].page}?{urlencode(query)}", language=None, wrap_lines=True)
 
 
@@ -145,8 +159,12 @@ def _row(i: int, step: Step) -> None:
         icon = ":material/speaker_notes:" if step.before else ":material/edit_note:"
         with st.popover("", icon=icon, help=_("Notes"), type="tertiary", key=f"lecture_note_{i}"):
             st.text_area(
-                _("Notes for this panel, which only you see"),
+                _("Notes for this panel"),
                 step.before,
+                help=_(
+                    "They are in your own address bar and in the file that you save, and in no "
+                    "link that is offered here."
+                ),
                 max_chars=reading.MOST_CHARACTERS,
                 on_change=_note,
                 args=(i,),

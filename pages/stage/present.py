@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.shipped import shipped
-from pages.server.address import page_here
 from pages.session.slot import Slot
 from pages.stage import lecture, link
 from pages.stage.press import press
@@ -17,9 +16,9 @@ from pages.words.language import _
 
 STYLE = shipped("present.css")
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
-# Where the title of the page stands that this script draws: a panel puts its own there.
 PANELS = Slot[tuple[tuple[str, ...], str]]("panels", ((), ""))  # of this page; the one shown
-TITLE: ContextVar[Any] = ContextVar("title")
+# Where title and keys of the page stand that this script draws: a panel puts its own there.
+PLACES: ContextVar[tuple[Any, Any]] = ContextVar("places")
 
 
 def is_on() -> bool:
@@ -33,9 +32,9 @@ def head(title: str) -> None:
         with st.container(width="stretch"):
             place = st.empty()
         place.title(title)
-        TITLE.set(place)
         with st.container(horizontal=True, width="content", key="present_keys"):
-            _keys()
+            PLACES.set((place, st.container(horizontal=True, width="content")))
+            press(_("Exit"), "end_present", _end, icon="close", shortcut=OUT)
 
 
 @lru_cache(maxsize=1)
@@ -48,11 +47,18 @@ def _large() -> Any:
 def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> None:
     """The panels of this page in their order, and the one that stands there: keys lead on.
 
+    Where there are no others, as in a lesson, whose own keys lead through it, there are none.
+
     `model`: what it shows, where that is the model of the page.
     """
     said = f"{lecture.place()} {title}".strip()
-    TITLE.get().title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
+    title_place, keys = PLACES.get()
+    title_place.title(f"{said} :small[:gray[{literally(model)}]]" if model else said)
     PANELS.keep((names, shown))
+    if len(names) > 1 or (names and lecture.place()):
+        with keys:
+            lead(-1)
+            lead(1)
 
 
 def forget_panels() -> None:
@@ -79,29 +85,37 @@ def way_in() -> None:
     )
 
 
-def _keys() -> None:
-    """On, back, and out of it: by button, by key, by the remote control of a projector."""
-    leads_on = page_here() != link.HOME_PAGE or lecture.place()
-    if leads_on and (lecture.place() or not link.value("lesson")):  # there the keys lead through it
-        _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
-        _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
-    press(_("Exit"), "end_present", _end, icon="close", shortcut=OUT)
-
-
 def _end() -> None:
     lecture.end()
     link.change("present", False)
 
 
-def _lead(step: int, label: str, icon: str, shortcut: str, key: str) -> None:
-    st.button(label, icon=icon, on_click=_go, args=(step,), shortcut=shortcut, key=key)
+def lead(by: int) -> None:
+    """On, or back: by button, by key, by the remote control of a projector."""
+    label, icon, shortcut, key = (
+        (_("Next panel"), "forward", ON, "panel_on")
+        if by > 0
+        else (_("Previous panel"), "back", BACK, "panel_back")
+    )
+    st.button(
+        label,
+        icon=f":material/arrow_{icon}:",
+        on_click=_go,
+        args=(by,),
+        shortcut=shortcut,
+        disabled=not (lecture.leads(by) if lecture.place() else _beside(by)),
+        key=key,
+    )
 
 
-def _go(step: int) -> None:
-    """To the panel after or before; beyond the last and the first, it stays."""
-    if lecture.turn(step):
-        return
+def _beside(by: int) -> str:
+    """The panel of this page so many on; nothing beyond the last and the first."""
     names, shown = PANELS.get()
-    place = names.index(shown) + step if shown in names else -1
-    if 0 <= place < len(names):
-        link.change("panel", names[place])
+    place = names.index(shown) + by if shown in names else -1
+    return names[place] if 0 <= place < len(names) else ""
+
+
+def _go(by: int) -> None:
+    """To the panel after or before; where there is none, it stays."""
+    if not lecture.turn(by) and (name := _beside(by)):
+        link.change("panel", name)

@@ -104,3 +104,30 @@ def test_the_lecturers_phone_reads_the_notes_and_turns_the_screen():
     press(at, "panel_back")
     run(at)
     assert "Ask: who sees whom?" in said(run(run(phone)))
+
+
+def test_a_lesson_in_a_lecture_asks_shows_its_answer_then_its_panel_and_leads_on():
+    lesson = {"lesson": "attention-by-hand", "guesses": "0:0.07"}
+    at = opened("pages/attention.py", preset=None, panel=None, **lesson)
+    press(at, "share")
+    press(at, "add_to_lecture")
+    (step,) = kept(at)
+    assert step.title.startswith("Attention by hand") and "guesses" not in dict(step.set)
+    two = writing.packed([step, STEPS[0]])
+    at = opened("pages/attention.py", preset=None, panel=None, lecture=two, **lesson)
+    press(at, "share")
+    press(at, "begin_lecture")
+    assert at.title[0].value.startswith("1/2 ") and "scaled score" in said(at)
+    for key in ("without_guess", "lesson_panel", "panel_on"):
+        assert_works(press(at, key), warnings=None)
+    assert at.title[0].value.startswith("2/2 ") and "lesson" not in at.query_params
+    assert at.button(key="panel_on").disabled and not at.button(key="panel_back").disabled
+
+
+def test_the_link_to_a_lecture_carries_no_notes():
+    at = opened("pages/masks.py", preset="course", lecture=writing.packed(STEPS), panel="leaks")
+    press(at, "share")
+    (way,) = [each.value for each in at.code if "lecture=" in each.value]
+    carried = writing.unpacked(dict(parse_qsl(urlsplit(way).query))["lecture"])
+    assert [(s.title, s.before) for s in carried] == [(s.title, "") for s in STEPS]
+    assert kept(at)[1].before == "Ask them."

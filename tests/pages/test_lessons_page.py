@@ -812,14 +812,7 @@ def test_what_was_computed_by_hand_is_right_within_rounding():
     assert by_hand == pytest.approx(truth, abs=0.005)
     assert not any(each.value.startswith("$q_4$ = $(") for each in at.markdown)
     for share, is_right in ((0.951, True), (1.049, True), (0.949, False), (1.051, False)):
-        shown = visit(
-            at,
-            panel=None,
-            **of,
-            d_model=16,
-            n_heads=4,
-            guesses=f"0:{share * truth:.6f}",
-        )
+        shown = visit(at, panel=None, **of, d_model=16, n_heads=4, guesses=f"0:{share * truth:.6f}")
         assert bool(shown.success) is is_right
 
 

@@ -70,6 +70,13 @@ def test_the_title_says_which_model_is_shown():
     assert "changed" in title.value
 
 
+def test_keys_that_would_lead_nowhere_are_off_or_not_there():
+    keys = {each.key for each in presented("pages/forward_pass.py", panel=None).button}
+    assert "end_present" in keys and not {"panel_on", "panel_back"} & keys
+    at = presented("pages/masks.py", panel="leaks")
+    assert [at.button(key=f"panel_{way}").disabled for way in ("back", "on")] == [True, False]
+
+
 def test_everything_is_not_presented_at_once():
     at = presented("pages/masks.py", panel="all")
     assert len(at.title) == 1
