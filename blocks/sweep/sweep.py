@@ -96,7 +96,7 @@ class Sweep:
 
     def _faults(self) -> list[Fault]:
         if self.search not in [*Search]:
-            text = N_("{value} is not a search: use grid, random or halving")
+            text = N_("{value} is not a search method: use grid, random or halving")
             return [Fault(text, {"value": self.search})]
         faults = [
             Fault(N_("The field {name} has no values: list at least one"), {"name": name})

@@ -156,7 +156,9 @@ def _pair_faults(recipe: Recipe) -> Iterator[Fault]:
         values = {"value": recipe.warmup_steps, "n_steps": recipe.n_steps, "mend": mend}
         yield Fault(text, values, {"warmup_steps": mend})
     if recipe.base_width and recipe.optimizer is OptimizerKind.SGD:
-        text = N_("base_width ({value}) is for AdamW and Muon, not for plain gradients: use {mend}")
+        text = N_(
+            "base_width ({value}) is for AdamW and Muon, not for plain gradient descent: use {mend}"
+        )
         yield Fault(text, {"value": recipe.base_width, "mend": 0}, {"base_width": 0})
 
 

@@ -60,7 +60,7 @@ def test_a_file_may_name_a_preset_and_a_text(tmp_path: Path):
         ("seeds = [", "use valid TOML"),
         ("seds = [1]", "seds means nothing here: use seeds"),
         ("seeds = 3", r"seeds \(3\) has the wrong type: write it as seeds = \["),
-        ('search = "bayes"', "bayes is not a search: use grid, random or halving"),
+        ('search = "bayes"', "bayes is not a search method: use grid, random or halving"),
         ("[fields]\nn_layers = 2", r"The values of n_layers are a list: write n_layers = \[2\]"),
         ("[fields]\nn_layer = [2]", "n_layer is not a field of a training run: use n_layers"),
         ('[base]\ntask = "sorting"', "sorting is not a task: use sort"),

@@ -152,9 +152,10 @@ def says_how(facts: ProbeFacts) -> str:
     return _(
         "Each cell shows a head's mean weight in the second copy, averaged over {n} rows of "
         "random tokens from the model's vocabulary (seed {seed}). The scores are defined as "
-        "in Olsson et al. 2022, who set no threshold; here a head needs more than half of its"
-        " weight on a position to be named. A head that always reads the token after the one "
-        "{back} tokens back, whatever that token is, would be called an induction head too."
+        "in Olsson et al. 2022, who set no threshold; here a head is named only if it puts "
+        "more than half of its weight on one position. A head that always reads the token "
+        "after the one {back} tokens back, whatever that token is, would be called an "
+        "induction head too."
     ).format(n=N_ROWS, seed=SEED, back=facts.probe.n_tokens)
 
 

@@ -23,7 +23,7 @@ def change(facts: ColumnFacts, *, _: Translate) -> Picture:
     )
     return figure(
         [cells],
-        title=_("GPTQ: rounded columns, then adjusted columns"),
+        title=_("GPTQ: rounded columns on the left, adjusted columns on the right"),
         **plot_room(ROW * n_rows, BOTTOM),
         shapes=[marks.upright(facts.n_rounded + 0.5, line={"color": palette.PINNED, "width": 2})],
         xaxis={"title": _("columns · inputs"), "showgrid": False},

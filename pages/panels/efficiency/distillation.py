@@ -88,10 +88,10 @@ def says_distillation(facts: DistillationFacts) -> str:
     """Whether the teacher helps, for as many tokens, as many FLOPs, and as much time."""
     text = _(
         "After {n} updates, the student ({share} of the teacher's parameters) has a held-out "
-        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone; with the teacher, "
-        "the loss is lower for {better} of {seeds} seeds. Trained alone with the same FLOPs "
-        "({longer} updates), it reaches {more:.3f}, and the loss with the teacher is lower "
-        "for {better_longer} of the seeds."
+        "loss of {taught:.3f} nats when trained with the teacher and {alone:.3f} when trained"
+        " alone; with the teacher, the loss is lower for {better} of {seeds} seeds. Trained "
+        "alone with the same FLOPs ({longer} updates), it reaches {more:.3f}, and the loss "
+        "with the teacher is lower for {better_longer} of the seeds."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),

@@ -253,7 +253,9 @@ def how_small(run: Run, state: State) -> None:
     _color_choice()
     facts = frontier_facts(*at)
     if facts.colors is not FrontColors.METHOD and not facts.is_of_time:
-        text = _("The time per token was not recorded: the switch above measures it here.")
+        text = _(
+            "The time per token was not recorded: turn on the switch above to measure it here."
+        )
         st.warning(text, icon=":material/timer:")
     show(
         frontier_picture.front,

@@ -148,8 +148,8 @@ OF_STAGES = {
         "Keys and values of all heads are computed from {n} numbers per token, so only these have "
         "to be cached."
     ),
-    "stays": N_("α tells how much of its memory each head ({n} in all) keeps at each token."),
-    "writes": N_("β tells how much of each token's value is written into the memory."),
+    "stays": N_("α sets how much of its memory each head ({n} in all) keeps at each token."),
+    "writes": N_("β sets how much of each token's value is written into the memory."),
     "state_size": N_(
         "Each head ({n} in all) keeps one matrix as its memory of all that was read. The "
         "picture shows its size, √Σ S², after each token."

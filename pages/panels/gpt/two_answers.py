@@ -48,7 +48,8 @@ OF_HEADS = {
     "direct": N_("What each head adds to the logit difference"),
     "ablation": N_("How far the logit difference falls without each head"),
     "patching": N_(
-        "How far the logit difference falls with each head's output from the other text"
+        "How far the logit difference falls when each head's output is replaced by its output"
+        " on the other text"
     ),
 }
 OF_PARTS = {

@@ -38,8 +38,8 @@ def _says_late(is_lost: bool, value: float) -> str:
     text = _("Seen {most} times, it is worth {late:.1f} times as much, not {far:.1f}.")
     if is_lost:
         text = _(
-            "Seen {most} times, it is worth less than seen once, not {far:.1f} times as much,"
-            " because so little text is simply memorized."
+            "Seen {most} times, it is worth less than seen once, far from the {far:.1f} times"
+            " that the formula predicts: so little text is simply memorized."
         )
     most = EPOCHS[-1]
     return text.format(most=most, late=value, far=expected_worth(most))

@@ -86,7 +86,9 @@ def says_slopes(facts: SlopeFacts) -> str:
         mup_stream=mup_stream,
         mup_logits=mup_logits,
     )
-    flat = _("An update therefore does the same at every width, so a rate carries over.")
+    flat = _(
+        "An update therefore has the same effect at every width, so a learning rate carries over."
+    )
     bends = _("Something in this configuration does not scale as muP asks.")
     return sentences(said, flat if facts.is_flat else bends)
 

@@ -152,7 +152,7 @@ def at(_run: Run, state: State) -> tuple[shared.Runs, Counted] | None:
 
 PANEL = Panel(
     "valleys",
-    N_("Which size is best for a budget?"),
+    N_("Which model size is best for a given budget?"),
     which_size,
     of_this_run=False,
     reads_input=False,

@@ -20,7 +20,7 @@ COLUMNS = {
     "held_out": N_("error (validation)"),
     "held_out_reads": N_("error (validation, next query)"),
     "error": N_("error (sentence)"),
-    "error_reads": N_("error (sentence, next query)"),
+    "error_reads": N_("error rate (this sentence, next query)"),
     "precision": N_("precision (sentence)"),
     "recall": N_("recall (sentence)"),
 }

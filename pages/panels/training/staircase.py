@@ -37,8 +37,9 @@ def says_staircase(facts: StaircaseFacts) -> str:
     text = _(
         "The {a} sees only the current character: it is as uncertain about the next one as if"
         " it chose among {n_first:.0f} equally likely ones (a loss of {first:.2f} nats, the "
-        "natural logarithm). After {n} more steps ({b}), it chooses among {n_last:.0f} "
-        "({last:.2f} nats). “{largest}” helps most: it lowers the loss by {gain:.2f}."
+        "natural logarithm of that number). After {n} more steps ({b}), it chooses among "
+        "{n_last:.0f} ({last:.2f} nats). “{largest}” helps most: it lowers the loss by "
+        "{gain:.2f}."
     )
     said = text.format(
         n=len(facts.gains),

@@ -53,9 +53,9 @@ def which_setting_is_best(state: State) -> None:
     """What varies, the table of what is known, its pictures, and the files."""
     with explained(("sweeps", "loss_curve"), (in_code(file_on_disk("sweep.toml")),), key="sweep"):
         text = _(
-            "Every setting is trained from every seed, and each run is a dot; everything else"
-            " is as set above and in the sidebar. Look for a gap between two settings that is"
-            " wider than the range of their seeds."
+            "Every setting is trained once with every seed, and each run is a dot; everything"
+            " else is as set above and in the sidebar. Look for a gap between two settings "
+            "that is wider than the spread between seeds."
         )
         note(text)
     try:
