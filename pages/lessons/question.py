@@ -1,6 +1,7 @@
 """What a question says before anybody answers: the numbers it speaks of, and what can be chosen."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -20,16 +21,34 @@ from pages.words.language import _, say_fault
 def given(wanted: Sequence[tuple[str, Formula]], run: Run, *, is_large: bool = False) -> None:
     """The numbers that an answer is made of, beside the question and not a screen away from it."""
     try:
-        found = told(wanted, progress.place(run), link.value)
+        lines = _given(wanted, run)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]))
         return
     if is_large:
         with st.container(horizontal=True, key="given_large"):
-            for label, values in found:
-                st.markdown(f"#### {label} = {_listed(values)}", width="content")
-    elif found:
-        st.markdown("  \n".join(f"{label} = {_listed(values)}" for label, values in found))
+            for line in lines:
+                st.markdown(f"#### {line}", width="content")
+    elif lines:
+        st.markdown("  \n".join(lines))
+
+
+def _given(wanted: Sequence[tuple[str, Formula]], run: Run) -> list[str]:
+    found = told(wanted, progress.place(run), link.value)
+    return [f"{label} = {_listed(values)}" for label, values in found]
+
+
+def written(ask: Ask, run: Run) -> str:
+    """All of it on paper."""
+    with suppress(ConfigError):
+        lines = "  \n".join(_given(ask.given, run))
+        return "\n\n".join((f"**{ask.question}**", lines, _choices(ask)))
+    return f"**{ask.question}**"
+
+
+def _choices(ask: Ask, size: str = "") -> str:
+    labels = [option.label for option in ask.options] or [*ask.labels]
+    return "\n".join(f"- {size}{label}" for label in labels)
 
 
 def _listed(values: Values) -> str:
@@ -50,8 +69,7 @@ def shown_large(ask: Ask, run: Run) -> None:
     elif ask.kind is AskKind.CURVE:
         show(draw_curve, ask, (None,) * len(ask.xs), key="asked_of_all")
     else:
-        labels = [option.label for option in ask.options] or [*ask.labels]
-        st.markdown("\n".join(f"- ### {label}" for label in labels))
+        st.markdown(_choices(ask, "### "))
 
 
 def draw_map(table: Table, guess: Values) -> Picture:

@@ -7,14 +7,15 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
-from pages.lessons import card, following, lecturing, notes, own, presented, wall
+from pages.lessons import card, following, lecturing, notes, own, presented, question, wall
 from pages.page import declared, opening
 from pages.page.declared import Panel as Panel
 from pages.show import everything, page_file, share
 from pages.show.choices import Choices
-from pages.show.everything import ALL, is_all
+from pages.show.everything import is_all
 from pages.show.export import take_run
-from pages.stage import led, link, present, progress
+from pages.show.share import ALL
+from pages.stage import lecture, led, link, present, progress
 from pages.stage.phone import is_phone
 from pages.stage.stated import stated
 from pages.words.language import _, literal
@@ -28,6 +29,10 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
     shown = panels.index(opened(panels))
     share.note_panel(panels[shown].name, _(panels[shown].title))
     lesson = progress.now()
+    if lecture.is_collected():
+        _collect(panels[shown], values)
+        return
+    everything.offer_of_lecture()
     if lesson and led.reads_notes():
         _notes(lesson, values)
     elif present.is_on() and lesson:
@@ -67,6 +72,16 @@ def _open(
         _taking_away(values, files, panels[0].name, seen)
     if goes_on:
         goes_on()
+
+
+def _collect(panel: Panel, values: Sequence[Any]) -> None:
+    """For the handout of a lecture; of a lesson, its text and its question too."""
+    before = ""
+    if lesson := progress.now():
+        _now, run = _judged(lesson, values)
+        asked = question.written(lesson.step.ask, run) if lesson.step.ask and run else ""
+        before = f"{lesson.step.before}\n\n{asked}"
+    everything.collect(partial(panel.draw_itself, values), panel.parts_of(values), before)
 
 
 def _judged(lesson: progress.Now, values: Sequence[Any]) -> tuple[progress.Now, Run | None]:

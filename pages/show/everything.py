@@ -12,10 +12,10 @@ from pages.server import pasted
 from pages.session.slot import Slot
 from pages.show import page_file, share
 from pages.show.seen import Node, noted
-from pages.stage import link, present
+from pages.show.share import ALL
+from pages.stage import lecture, link, present
 from pages.words.language import _
 
-ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
@@ -23,6 +23,7 @@ WHAT_IT_HOLDS = N_(
     "explanations and formulas as shown here, with the settings, input, seed and link."
 )
 ASKED = Slot("one_file_asked", False)
+OF_LECTURE = Slot("lecture_handed_out", b"")  # a handout of it, until it is taken
 Draw = Callable[[], Callable[[], None] | None]
 Parts = Callable[[], Iterable[page_file.Part]] | None
 
@@ -67,6 +68,55 @@ def handout(panels: Sequence[page_file.Panel]) -> None:
         if is_asked:
             _offer(chosen)
         _ask(is_asked)
+
+
+def collect(draw: Draw, parts: Parts, before: str) -> None:
+    """Note this panel for the handout of a lecture, and go on; after the last the file is made.
+
+    `before`: what is read first.
+    """
+    steps, found = lecture.steps(), lecture.COLLECTED.get() or ()
+    at, title = len(found), lecture.steps()[len(found)].title
+    text = _("Panel {n} of {all}: {title}").format(n=at + 1, all=len(steps), title=title)
+    st.progress(at / len(steps), text)
+    ASKED.keep(True)
+    with seen_if_asked(title, parts) as panel:
+        if parts is None:
+            draw()
+    ASKED.take()
+    label = _("Open this panel")
+    own = [page_file.Part("caption", f"[{label}]({share.whole_link()})")]
+    own += [page_file.Part("markdown", before), *(parts() or () if parts else ())]
+    found = (*found, panel._replace(parts=lambda: own))
+    if at + 1 < len(steps):
+        lecture.COLLECTED.keep(found)
+        lecture.begin(at + 1)
+    else:
+        lecture.COLLECTED.take()
+        lecture.end()
+        made = datetime.now().astimezone()
+        head = page_file.Head(_("My lecture"), lecture.whole_link(), made, "", ())
+        OF_LECTURE.keep(page_file.page_file(head, found).encode("utf-8", "replace"))
+    st.rerun(scope="app")
+
+
+def offer_of_lecture() -> None:
+    """The handout of a lecture, where it was just made."""
+    if written := OF_LECTURE.get():
+        st.download_button(
+            _("Handout of my lecture, {size:.1f} MB").format(size=len(written) / MEGABYTE),
+            written,
+            file_name="blockscope-lecture.html",
+            mime="text/html",
+            icon=":material/download:",
+            on_click=_forget_of_lecture,
+            type="primary",
+            key="lecture_file",
+        )
+
+
+def _forget_of_lecture() -> None:
+    OF_LECTURE.take()
 
 
 def _chosen(panels: Sequence[page_file.Panel]) -> Sequence[page_file.Panel]:

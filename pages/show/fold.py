@@ -5,7 +5,8 @@ from typing import Any
 import streamlit as st
 
 from pages.session.slot import Slot
-from pages.show import everything
+from pages.show.everything import is_all
+from pages.show.share import ALL
 from pages.stage import present
 
 
@@ -15,8 +16,8 @@ def fold(label: str, *, key: str, takes_long: bool = False, **look: Any) -> Any:
     Where all panels are open it is another one and begins open, unless what is in it `takes_long`.
     Where one is presented, it waits in the sidebar.
     """
-    name = f"{key}_{everything.ALL}" if everything.is_all() else key
-    begins_open = everything.is_all() and not takes_long
+    name = f"{key}_{ALL}" if is_all() else key
+    begins_open = is_all() and not takes_long
     is_open = Slot(name, begins_open)
     is_open.keep(is_open.get())
     with present.aside():

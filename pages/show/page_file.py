@@ -77,12 +77,15 @@ def _head(head: Head) -> Iterator[str]:
     made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
     link = html.escape(head.link, quote=True)
     yield f"<p class='caption'>{html.escape(made)} · <a href='{link}'>{link}</a></p>"
-    title = html.escape(_("Input"))
-    yield f"<h4>{title}</h4>{_written(head.text)}"
+    if head.text:
+        title = html.escape(_("Input"))
+        yield f"<h4>{title}</h4>{_written(head.text)}"
 
 
 def _settings(head: Head) -> str:
     """At the end, and folded: a few of a hundred are looked up."""
+    if not head.settings:
+        return ""
     title = html.escape(_("All settings"))
     return f"<details><summary>{title}</summary>{_set(head)}</details>"
 
@@ -104,8 +107,8 @@ class _Writer:
         """The question, what was seen, and below it what explains it."""
         yield f"<h2>{html.escape(panel.title)}</h2>"
         self.explains = []
-        yield from self.node(panel.seen)
         yield from map(self.part, panel.parts() if panel.parts else ())
+        yield from self.node(panel.seen)
         yield from self.explains
 
     def part(self, part: Part) -> str:

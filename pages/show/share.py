@@ -23,6 +23,7 @@ REACH = {
     "network": N_("The link works within the local network, unless a firewall blocks it."),
     "anywhere": "",
 }
+ALL = "all"  # in the link, in the place of a panel
 OPEN_PANEL, OPEN_TITLE = Slot("open_panel", ("", "")), Slot("open_title", "")  # page, panel
 LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
 SIDE = 380  # pixels: large enough for the back row, and a popover fits a screen of 900
@@ -37,7 +38,7 @@ def note_panel(name: str, title: str) -> None:
 def what_to_share() -> None:
     """The link, the code, and how far both reach; beside it, the reader's own lecture."""
     panel, query = _open_panel(), _query()
-    if not panel or query["panel"] != panel:  # or all are open
+    if not panel or query["panel"] == ALL:
         _this_panel(query)
         return
     this, lectured = st.tabs([_("This panel"), _("My lecture")])
@@ -103,7 +104,8 @@ def _query() -> dict[str, str]:
     named = {"panel": panel} if (panel := _open_panel()) else {}
     not_theirs = (*LEFT, *OF_THE_LEADER, *LECTURE)
     own = {name: text for name, text in link.here().items() if name not in not_theirs}
-    return {**named, **own, **hidden.query_for_others()}
+    found = {**named, **own} if own.get("panel") == ALL else {**own, **named}
+    return {**found, **hidden.query_for_others()}
 
 
 def _code_for_a_camera(text: str) -> None:

@@ -6,6 +6,7 @@ of lessons.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -25,6 +26,7 @@ STEPS, AT, LEAD = "lecture", "lecture_at", "lecture_lead"  # of the link
 ADDED = Slot[tuple[Step, ...]](STEPS, ())
 GO = Slot[int | None]("lecture_go", None)  # the step to open
 FAULT = Slot[Fault | None]("lecture_fault", None)
+COLLECTED = Slot[tuple[Any, ...] | None]("lecture_collected", None)  # for a handout, so far
 NOT_OF_A_STEP = (
     *("lang", "panel", "present", "room", "wall", "notes", "seat", "guesses"),
     *(STEPS, AT, LEAD),
@@ -90,6 +92,17 @@ def end() -> None:
     link.change(AT, None)
 
 
+def collect() -> None:
+    """Go through all steps, to collect what they show; a callback."""
+    COLLECTED.keep(())
+    begin()
+
+
+def is_collected() -> bool:
+    """Whether the step that stands there is the next to be collected."""
+    return COLLECTED.get() is not None and leads(0) and link.value(AT) == len(COLLECTED.get() or ())
+
+
 def begin_page() -> None:
     """Before a page reads its link: go to the step that is to be opened."""
     if (at := GO.take()) is not None and at < len(steps()):
@@ -100,7 +113,8 @@ def begin_page() -> None:
 def _query(at: int) -> dict[str, str]:
     step, known = steps()[at], link.as_query()
     kept = {name: known[name] for name in ("lang", STEPS, LEAD) if name in known}
-    return {**dict(step.set), "panel": step.show, "present": "true", **kept, AT: str(at)}
+    shown = {"present": "true"} if COLLECTED.get() is None else {}
+    return {**dict(step.set), "panel": step.show, **shown, **kept, AT: str(at)}
 
 
 def draw(title: str, show: str, query: Mapping[str, str]) -> None:
@@ -131,6 +145,9 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
                 icon=":material/download:",
                 key="save_lecture",
             )
+            label, icon = _("Make a handout"), ":material/description:"
+            told = _("One file of all its panels, which opens offline. It goes through them once.")
+            st.button(label, icon=icon, help=told, on_click=collect, key="lecture_handout")
         _whole_link()
     file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
     if file is not None:
@@ -139,18 +156,22 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
         st.error(say_fault(fault), icon=":material/block:")
 
 
-def _whole_link() -> None:
-    """The lecture as an address, without notes, or why it has none."""
+def whole_link() -> str:
+    """The lecture as an address, without notes; nothing where it is too long."""
     carried = writing.packed([replace(step, before="") for step in steps()])
-    if not carried:
-        st.caption(_("This lecture is too long for a link: save it as a file."))
-        return
     root = address.of_this_page().text.rpartition("/")[0]
-    st.caption(
-        _("This link to your lecture, without your notes, opens its first panel in Present:")
-    )
     query = {name: text for name, text in _query(0).items() if name != LEAD} | {STEPS: carried}
-    st.code(f"{root}/{steps()[0].page}?{urlencode(query)}", language=None, wrap_lines=True)
+    return f"{root}/{steps()[0].page}?{urlencode(query)}" if carried else ""
+
+
+def _whole_link() -> None:
+    if whole := whole_link():
+        st.caption(
+            _("This link to your lecture, without your notes, opens its first panel in Present:")
+        )
+        st.code(whole, language=None, wrap_lines=True)
+    else:
+        st.caption(_("This lecture is too long for a link: save it as a file."))
 
 
 def _row(i: int, step: Step) -> None:

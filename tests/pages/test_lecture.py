@@ -9,6 +9,7 @@ from opened import assert_works, opened, press, run, said, visit
 from blocks.lessons import reading, writing
 from blocks.lessons.lesson import Step
 from pages.lessons import joining
+from pages.show import everything
 
 STEPS = (
     Step(
@@ -125,9 +126,25 @@ def test_a_lesson_in_a_lecture_asks_shows_its_answer_then_its_panel_and_leads_on
 
 
 def test_the_link_to_a_lecture_carries_no_notes():
-    at = opened("pages/masks.py", preset="course", lecture=writing.packed(STEPS), panel="leaks")
-    press(at, "share")
+    at = opened("pages/masks.py", preset="course", lecture=writing.packed(STEPS), panel="none")
+    press(at, "share")  # of the panel that is shown in the place of one that there is not
     (way,) = [each.value for each in at.code if "lecture=" in each.value]
     carried = writing.unpacked(dict(parse_qsl(urlsplit(way).query))["lecture"])
     assert [(s.title, s.before) for s in carried] == [(s.title, "") for s in STEPS]
     assert kept(at)[1].before == "Ask them."
+
+
+def test_a_handout_of_a_lecture_holds_all_its_panels():
+    lesson = {"lesson": "attention-by-hand", "preset": "course", "d_model": "16", "n_heads": "4"}
+    asks = Step(title="Asks", page="attention", before="", set=(*lesson.items(),), show="steps")
+    two = writing.packed([STEPS[0], asks])
+    at = opened("pages/masks.py", preset="course", lecture=two, panel="leaks")
+    press(at, "share")
+    press(at, "lecture_handout")
+    assert_works(at, warnings=None)
+    written = everything.OF_LECTURE.of(at).decode()
+    titles = [written.index(f"<h2>{title}") for title in ("Which &quot;token", "Asks")]
+    assert titles == sorted(titles) and written.count("<figure") >= 2
+    asked = written.index("scaled score of the fourth")
+    assert titles[1] < asked < written.index("Example: ") < written.rindex("<figure")
+    assert "lecture_at" not in at.query_params and "lecture_file" in str(at.get("download_button"))
