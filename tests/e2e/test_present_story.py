@@ -74,6 +74,15 @@ WORST = (
     "/parameters?panel=published",
     "/efficiency?panel=distillation",
     "/training?panel=staircase",
+    "/scaling?panel=valleys",
+    "/scaling?panel=predict",
+    "/phases?panel=grokking",
+    "/phases?panel=circle",
+    "/phases?panel=induction-head",
+    "/phases?panel=superposition",
+    "/phases?panel=dictionary",
+    "/instruments?panel=chart",
+    "/instruments?panel=circuit",
 )
 
 

@@ -28,6 +28,15 @@ def test_the_step_and_its_arithmetic_stand_alone():
     assert not at.get("popover")
 
 
+def test_a_class_sees_only_the_picture_that_the_sentence_speaks_of():
+    at = presented("pages/instruments.py", panel="chart")
+    (chart,) = at.get("plotly_chart")
+    assert chart.proto.id.endswith("chart_lying")
+    layout = figure(at, "chart_lying")["layout"]
+    assert len(layout["yaxis"]["ticktext"]) == 10 < len(layout["xaxis"]["ticktext"]) == 22
+    assert layout["height"] <= 510
+
+
 @pytest.mark.parametrize("step", ["project", "qkv", "scores", "heads"])
 @pytest.mark.thinned
 def test_of_four_tokens_every_matrix_has_its_numbers(step: str):

@@ -1,6 +1,6 @@
 """Which instrument was right about which model, and one of its answers beside the truth."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -22,9 +22,9 @@ from pages.page.declared import Panel
 from pages.panels.masks.faults import NAMES as FAULTS
 from pages.server.starts import KNOWN
 from pages.show.controls import pick
-from pages.show.parts import Controls, Note, Say, Shown, Table, Text
+from pages.show.parts import Controls, Item, Note, Say, Shown, Table, Text
 from pages.show.ways import take
-from pages.stage import link
+from pages.stage import link, present
 from pages.words import terms
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
@@ -33,6 +33,9 @@ VERDICTS = {
     "wrong": Look(N_("wrong answer"), palette.PINNED, "x", size=10),
     "silent": Look(N_("no answer"), palette.BEFORE, "circle-open", size=11),
 }
+PLACES = {"instrument": {name: TITLES[name] for name in INSTRUMENTS}, "model": MODELS}
+ROOM = 510  # pixels before a class
+SLANTED = 1.1  # how far an axis goes, so that its last name has room
 ROW, TRUE = 24, "rgba(0, 158, 115, 0.22)"  # pixels; behind what is true
 OWN_PICTURE = {
     "head-names": ("attention", "head-probe"),
@@ -88,12 +91,22 @@ def says_red(facts: ChartFacts) -> str | None:
 
 def grid(facts: ChartFacts) -> Chart:
     """A mark for each instrument and model: right, wrong, or no answer."""
-    instruments, models = [*INSTRUMENTS], [*MODELS]
+    return _grid(facts, "instrument", "model")
+
+
+def lying(facts: ChartFacts) -> Chart:
+    """The same with a row for each instrument, which are fewer: it stands on one screen."""
+    return _grid(facts, "model", "instrument")
+
+
+def _grid(facts: ChartFacts, across: str, down: str) -> Chart:
+    names, titles = PLACES[across], PLACES[down]
+    instruments, models = (list(PLACES[of]) for of in ("instrument", "model"))
     rows = pd.DataFrame(
         [
             {
-                "x": instruments.index(cell.instrument),
-                "y": models.index(cell.subject),
+                "instrument": instruments.index(cell.instrument),
+                "model": models.index(cell.subject),
                 "verdict": cell.verdict,
                 "said": says_cell(cell),
             }
@@ -103,27 +116,23 @@ def grid(facts: ChartFacts) -> Chart:
     return Chart(
         _("Right or wrong, by instrument"),
         rows,
-        Axis(
-            of="x",
-            ends=(-0.6, len(instruments)),
-            ticks=range(len(instruments)),
-            said=lambda i: _(TITLES[instruments[int(i)]]),
-        ),
-        Axis(
-            ends=(len(models) - 0.4, -0.6),
-            ticks=range(len(models)),
-            said=lambda i: _(MODELS[models[int(i)]]),
-        ),
+        _axis(names, (-0.6, SLANTED * len(names)), of=across),
+        _axis(titles, (len(titles) - 0.4, -0.6)),
         [
-            dots("y", look_of(verdict), rows=some)
+            dots(down, look_of(verdict), rows=some)
             for verdict in VERDICTS
             if len(some := rows[rows["verdict"] == verdict])
         ],
         hover="{said}",
-        click=("x", "y"),
-        tall=ROW * len(models) + 170,
+        click=("instrument", "model"),
+        tall=ROW * len(titles) + 170,
         legend=Legend.ABOVE,
     )
+
+
+def _axis(names: Mapping[str, str], ends: tuple[float, float], of: str = "") -> Axis:
+    said = [*names.values()]
+    return Axis(ends=ends, ticks=range(len(said)), said=lambda i: _(said[int(i)]), of=of)
 
 
 def look_of(verdict: str) -> Look:
@@ -275,6 +284,31 @@ def own_picture(instrument: str, name: str) -> None:
     st.page_link(f"pages/{page}.py", label=label, icon=":material/zoom_in:", query_params=query)
 
 
+SHOWS = (
+    Say(says_chart),
+    Shown(grid, "chart_grid", click=open_cell),
+    Controls(cell_choice),
+    Text(says_truth, facts=example),
+    Shown(places, "chart_places", facts=example),
+    Table(names_table, "chart_names", facts=example),
+    Controls(own_picture),
+    Note(
+        N_(
+            "An instrument counts as right about a model if at least nine in ten of its "
+            "answers, on 18 texts, are right. More than half of the heads are deliberate "
+            "decoys, so an instrument that shows everything that heads move is wrong more"
+            " often here than in a model where most of it matters."
+        )
+    ),
+)
+
+
+def shows() -> Sequence[Item]:
+    """Before a class the chart alone, which the sentence speaks of."""
+    alone = (Say(says_chart), Shown(lying, "chart_lying", room=ROOM))
+    return alone if present.is_on() else SHOWS
+
+
 PANEL = Panel(
     "chart",
     N_("Can I trust this picture?"),
@@ -284,21 +318,5 @@ PANEL = Panel(
     facts=facts_of,
     concepts=("known_truth",),
     code=(scoring.ranked, scoring.labelled, wilson),
-    shows=(
-        Say(says_chart),
-        Shown(grid, "chart_grid", click=open_cell),
-        Controls(cell_choice),
-        Text(says_truth, facts=example),
-        Shown(places, "chart_places", facts=example),
-        Table(names_table, "chart_names", facts=example),
-        Controls(own_picture),
-        Note(
-            N_(
-                "An instrument counts as right about a model if at least nine in ten of its "
-                "answers, on 18 texts, are right. More than half of the heads are deliberate "
-                "decoys, so an instrument that shows everything that heads move is wrong more"
-                " often here than in a model where most of it matters."
-            )
-        ),
-    ),
+    shows=shows,
 )

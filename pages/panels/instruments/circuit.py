@@ -32,6 +32,7 @@ from pages.words.language import _, fill, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.15
+ROOM = 500  # pixels of the circuit before a class
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
@@ -157,7 +158,7 @@ def read_whole(_run: None, state: State) -> None:
     _choices(kept_facts(*values))
     left, right = columns([3, 2])
     with left:
-        show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out)
+        show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out, room=ROOM)
         facts = kept_facts(*values)
         note(says_how(facts))
     with right:
@@ -166,7 +167,8 @@ def read_whole(_run: None, state: State) -> None:
     show_table(parts_table(facts), key="circuit_parts")
     with details(_("All weights, and what the model can do without each"), icon=":material/table:"):
         show_table(edges_table(facts), key="circuit_edges")
-    _control()
+    if not present.is_on():
+        _control()
 
 
 def _choices(facts: CircuitFacts) -> None:

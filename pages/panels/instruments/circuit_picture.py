@@ -87,7 +87,7 @@ def graph(facts: CircuitFacts, *, _: Translate) -> Picture:
         height=TITLE + HEAD_ROOM + FOOT + ROW * max(n_rows, 8),
         margin=(TITLE + HEAD_ROOM, FOOT),
         xaxis={"range": [-0.3, 4.3], "visible": False},
-        yaxis={"range": [1.02, -0.02], "visible": False},
+        yaxis={"range": [1.02, -0.06], "visible": False},
         shapes=[*_stems(facts, places), *_lines(facts, places)],
         annotations=[_heading(x, name) for x, name in enumerate(column_names(_))],
     )

@@ -13,7 +13,7 @@ from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose, slide
-from pages.show.parts import Beside, Controls, Note, Say, Shown
+from pages.show.parts import Beside, Controls, Note, OffScreen, Say, Shown
 from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
@@ -175,11 +175,15 @@ PANEL = Panel(
     code=(fourier.energy, fourier.plane, fourier.without),
     shows=(
         Say(says_circle),
-        shared.step_choice("circle"),
         Controls(frequency_choice),
         Beside(
-            Shown(circle, "number_circle", facts=drawn_of),
-            (Shown(spectrum, "embedding_energy"), Shown(ablated, "without_frequencies")),
+            Shown(circle, "number_circle", facts=drawn_of, room=440),
+            (
+                shared.step_choice("circle", is_aside=False),
+                Shown(spectrum, "embedding_energy", room=330),
+                OffScreen(Shown(ablated, "without_frequencies")),
+            ),
+            widths=(2, 3),
         ),
         Note(
             N_(

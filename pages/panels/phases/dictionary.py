@@ -17,6 +17,7 @@ from pages.show.parts import Beside, Controls, Note, Say, Shown
 from pages.state.values import State
 from pages.words.language import _
 
+ROOM = 410  # pixels before a class
 STEPS = range(0, Dictionary.n_updates + 1, Dictionary.every)
 Facts = tuple[Dictionary, tuple[DictionaryKept, ...], DictionaryKept]
 
@@ -139,7 +140,10 @@ PANEL = Panel(
     shows=(
         Say(says_dictionary),
         Controls(step_choice, is_aside=False),
-        Beside(Shown(cosines, "dictionary_cosines"), Shown(progress, "dictionary_progress")),
+        Beside(
+            Shown(cosines, "dictionary_cosines", room=ROOM),
+            Shown(progress, "dictionary_progress", room=ROOM),
+        ),
         Note(says_how),
     ),
 )

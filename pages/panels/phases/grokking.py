@@ -7,7 +7,7 @@ from blocks.phases.clock import Clock
 from blocks.phases.facts import ClockFacts, SumFacts
 from blocks.phases.setups import MODULAR, SETUPS
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.figures.chart import Axis, Chart, Legend, Look, line
 from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
@@ -97,6 +97,7 @@ def says_measures(facts: ClockFacts) -> str | None:
 
 def curves(facts: ClockFacts) -> Chart:
     """Losses above, answers in the middle, the size of the weights below; on one axis of steps."""
+    table, below = facts.table.copy(), {"plot": 1, "in_legend": False}
     losses = [
         ("loss", Look(_("training examples"), palette.LEARNED)),
         ("held_out_loss", Look(_("never seen"), palette.HELD_OUT)),
@@ -105,8 +106,9 @@ def curves(facts: ClockFacts) -> Chart:
         losses += [
             ("restricted", Look(_("restricted"), palette.NORM, dash="dot")),
             ("excluded", Look(_("excluded"), palette.FEED_FORWARD, dash="dash")),
+            ("guess", Look(_("blind guess"), palette.BEFORE, width=1, dash="dashdot")),
         ]
-    table, below = facts.table.copy(), {"plot": 1, "in_legend": False}
+        table["guess"] = facts.guess
     names = [name for name, _look in losses]
     table[names] = table[names].clip(lower=shared.LOWEST)
     drawn = table[names].to_numpy()
@@ -135,15 +137,8 @@ def curves(facts: ClockFacts) -> Chart:
         click=("step",),
         tall=460,
         legend=Legend.FOOT,
-        levels=[*shared.now(facts, 3), *_guess(facts)],
+        levels=shared.now(facts, 3),
     )
-
-
-def _guess(facts: ClockFacts) -> list[Level]:
-    """What a blind guess costs, with which the losses of a sum are compared."""
-    if not isinstance(facts, SumFacts):
-        return []
-    return [Level(facts.guess, name=_("blind guess"), dash="dot", is_named_right=True)]
 
 
 def says_how(facts: ClockFacts) -> str:
@@ -186,7 +181,7 @@ PANEL = Panel(
     shows=(
         Say(says_when),
         shared.step_choice("grokking"),
-        Shown(curves, "phase_curves", click=click_sets("clock_step")),
+        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
         Note(says_measures),
         Note(says_how),
     ),

@@ -20,7 +20,7 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.panels.phases import induction_picture, shared
 from pages.show.choices import chooses
-from pages.show.parts import Beside, Matrix, Note, Say, Shown, Text
+from pages.show.parts import Beside, Matrix, Note, OffScreen, Say, Shown, Text
 from pages.show.ways import click_sets
 from pages.state.values import State
 from pages.words.language import _, enumeration, fill
@@ -201,12 +201,14 @@ PANEL = Panel(
         Say(says_induction),
         shared.step_choice("induction"),
         Shown(curves, "induction_curves", click=click_sets("clock_step")),
-        Beside(
-            Matrix(induction_picture.pattern, "induction_pattern"),
-            Matrix(induction_picture.ov, "induction_ov"),
-            Matrix(induction_picture.qk, "induction_qk"),
+        OffScreen(
+            Beside(
+                Matrix(induction_picture.pattern, "induction_pattern"),
+                Matrix(induction_picture.ov, "induction_ov"),
+                Matrix(induction_picture.qk, "induction_qk"),
+            ),
+            Note(says_circuits),
+            Beside(Shown(removal, "heads_removed"), Text(says_removed)),
         ),
-        Note(says_circuits),
-        Beside(Shown(removal, "heads_removed"), Text(says_removed)),
     ),
 )

@@ -83,13 +83,13 @@ def step_slider(steps: Iterable[int], step: int, place: str) -> None:
     slide("clock_step", _("Training step"), steps, step, place=place)
 
 
-def step_choice(place: str) -> Controls:
-    """The clock of a training, in the panel `place`."""
+def step_choice(place: str, *, is_aside: bool = True) -> Controls:
+    """The clock of a training, in the panel `place`; aside before a class that watches no step."""
 
     def by(series: Clock, step: int) -> None:
         step_slider(series.setup.steps, step, place)
 
-    return Controls(by, is_aside=False)
+    return Controls(by, is_aside=is_aside)
 
 
 def beyond(x: float, y: float) -> str:

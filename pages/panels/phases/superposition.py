@@ -16,7 +16,7 @@ from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose, slide
-from pages.show.parts import Beside, Controls, Note, Say, Shown
+from pages.show.parts import Beside, Controls, Note, OffScreen, Say, Shown
 from pages.state.values import State
 from pages.words.language import _, ngettext, sentences
 from pages.words.numbers import percent
@@ -193,10 +193,14 @@ PANEL = Panel(
     code=(Toy.results, superposition.sparse_features),
     shows=(
         Say(says_toy),
-        Controls(step_choice, is_aside=False),
         Beside(
-            Shown(polygon, "toy_polygon"),
-            (Shown(shares, "toy_shares"), Shown(losses, "toy_losses")),
+            Shown(polygon, "toy_polygon", room=480),
+            (
+                Controls(step_choice, is_aside=False),
+                Shown(shares, "toy_shares", room=360),
+                OffScreen(Shown(losses, "toy_losses")),
+            ),
+            widths=(2, 3),
         ),
         Note(
             N_(

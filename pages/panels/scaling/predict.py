@@ -31,6 +31,8 @@ from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, sentences
 
+ROOM = 430  # pixels of the picture before a class
+
 
 class Foretold(NamedTuple):
     """A training that was asked for, and the loss that is expected of it."""
@@ -174,11 +176,15 @@ def can_it_be_foretold(run: Run, state: State) -> None:
     if larger:
         with place:
             say(says_missed, runs, larger, counted, facts=predict_facts)
-        show(miss_chart, runs, larger, counted, facts=predict_facts, key="predict_misses")
+        show(
+            miss_chart, runs, larger, counted, facts=predict_facts, key="predict_misses", room=ROOM
+        )
         st.markdown(says_bend(predict_facts(runs, larger, counted)))
-        st.markdown(says_all(predict_facts(runs, larger, counted)))
+        if not present.is_on():
+            st.markdown(says_all(predict_facts(runs, larger, counted)))
         note(says_band_of(predict_facts(runs, larger, counted)))
-    _one_more(run, runs, counted, state)
+    with present.aside():
+        _one_more(run, runs, counted, state)
     if larger:
         with details(_("Every larger run"), icon=":material/table:"):
             show_table(miss_rows(predict_facts(runs, larger, counted)), key="predict_rows")

@@ -119,7 +119,7 @@ def _shown(runs: shared.Runs, counted: Counted, place: Any, *, is_recorded: bool
     facts = partial(show, facts=facts_of)
     with place:
         say(says_valleys, runs, counted, facts=facts_of)
-    left, right = (st.container(), st.container()) if present.is_on() else st.columns(2)
+    left, right = st.columns(2)
     with left:
         facts(valley_chart, runs, counted, key="valley_curves")
     with right:
