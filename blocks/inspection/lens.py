@@ -108,6 +108,11 @@ class LensFacts:
         return int(np.flatnonzero(is_other)[-1]) + 1 if is_other.any() else 0
 
     @property
+    def decides_last(self) -> bool:
+        """Whether only the last layer puts its answer first."""
+        return self.decided == self.n_layers - 1
+
+    @property
     def rank_before(self) -> int:
         """The rank of its answer before the first layer, from 1."""
         return int(self.of_pinned(self.lens.rank)[0])

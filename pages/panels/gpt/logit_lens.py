@@ -59,7 +59,7 @@ def says_decided(facts: LensFacts) -> str:
         "At the pinned token {token:token}, the answer {answer:token} ranks first from “{layer}” "
         "on."
     )
-    if facts.decided == facts.n_layers - 1:
+    if facts.decides_last:
         text = _(
             "At the pinned token {token:token}, the answer {answer:token} ranks first only at the "
             "end."
