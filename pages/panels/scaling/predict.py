@@ -31,7 +31,7 @@ from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, sentences
 
-ROOM = 430  # pixels of the picture before a class
+ROOM = 420  # pixels of the picture before a class
 
 
 class Foretold(NamedTuple):
