@@ -30,10 +30,15 @@ def typed(whole: str) -> str:
     return whole.rpartition("://")[2]
 
 
+def code_for_a_camera(code: str, *, width: int = share.SIDE) -> None:
+    alt = _("QR code of the link below")
+    st.image(share.qr_code(address_of(code)), width=width, alt=alt)
+
+
 def show(code: str) -> None:
     """The code for a camera first, then the address, whole."""
     whole = address_of(code)
-    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
+    code_for_a_camera(code)
     st.code(whole, language=None, wrap_lines=True)
     st.caption(
         _("Or go to Home, choose Take a lesson → Join a class, and enter the code {code}.").format(

@@ -26,6 +26,7 @@ from pages.words.chips import literally
 from pages.words.language import _, ngettext, say_fault
 
 EVERY = 1.5  # seconds between two looks at what was guessed
+FOR_LATECOMERS = 240  # pixels of the code for a camera, beside what is asked
 SEATS = Slot[Mapping[str, str]]("seats", {})  # of this session, by room
 LED_AT = Slot[tuple[str, int] | None]("led_at", None)  # room and step of its leader
 
@@ -95,8 +96,13 @@ def present_it(now: Now, run: Run | None) -> None:
     """The wall alone, for the back row: what is asked, how many answered; in the end, why."""
     ask = now.step.ask
     if ask and run and not now.is_through:
-        question.shown_large(ask, run)
-    live(now, run)
+        with st.container(horizontal=True, key="wall_asks"):
+            with st.container():
+                question.shown_large(ask, run)
+                live(now, run)
+            joining.code_for_a_camera(link.value("room"), width=FOR_LATECOMERS)
+    else:
+        live(now, run)
     st.markdown(now.step.after if ask and now.is_through else now.step.before)
 
 

@@ -121,6 +121,7 @@ def test_presented_the_wall_has_what_is_asked_with_then_why_then_the_panel():
     leader = press(opened(ATTENTION, panel=None, lesson="attention-by-hand"), "open_room")
     at = visit(leader, **leader.query_params, present=True)
     assert "$k_1$ = $(" in said(at) and not at.get("plotly_chart")
+    assert len(at.get("image")) == 1  # the way in, for who comes late
     press(at, "without_guess")
     assert_works(at)
     assert "Four products" in said(at) and len(at.get("plotly_chart")) == 1
