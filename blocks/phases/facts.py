@@ -128,6 +128,15 @@ class SumFacts(ClockFacts):
         x, y = self.back["circle"][self.i][place][order].T.astype(float)
         return pd.DataFrame({"number": order, "x": x, "y": y})
 
+    def wobble(self, place: int, i: int) -> float:
+        """The standard deviation of the numbers' distances from their centre, by their mean.
+
+        0 on a circle; about a half where the numbers are scattered (two normal coordinates: 0.52).
+        """
+        points = self.back["circle"][i][place].astype(float)
+        radii = np.linalg.norm(points - points.mean(0), axis=1)
+        return float(radii.std() / radii.mean())
+
     @cached_property
     def restricted_at(self) -> int:
         """The step at which the restricted loss falls to half."""

@@ -37,10 +37,16 @@ def key_frequencies(embedding: Tensor) -> Tensor:
     return order[: min(n, MOST_KEYS)]
 
 
-def plane(embedding: Tensor, place: int) -> Tensor:
-    """Two directions in which a frequency turns, made orthogonal: (d_model, 2)."""
-    axes = waves(len(embedding))[place] @ embedding.double()
-    return torch.linalg.qr(axes.T)[0]
+def planes(embedding: Tensor, places: Tensor) -> Tensor:
+    """What reads the plane in which each frequency turns: (places, d_model, 2).
+
+    The planes are not at right angles, so each is read along the others (the pseudo-inverse of all
+    their cosines and sines): nothing of another of these frequencies is seen in it. The two
+    coordinates are lengths along orthogonal directions of the plane.
+    """
+    axes = waves(len(embedding))[places] @ embedding.double()
+    alone = torch.linalg.pinv(axes.flatten(0, 1)).T.unflatten(0, (-1, 2))
+    return alone.mT @ torch.linalg.qr(axes.mT).R.mT
 
 
 def without(embedding: Tensor, places: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def _of_sums(setup: Setup, model: Encoder, seen: Sequence[Weights]) -> Arrays:
     keys = fourier.key_frequencies(last)
     others = _as_many_others(last, keys)
     basis = fourier.sum_waves(MODULUS, keys, sign)
-    planes = torch.stack([fourier.plane(last, int(key)) for key in keys])
+    planes = fourier.planes(last, keys)
 
     def measured(weights: Weights) -> tuple[float, ...]:
         numbers = _numbers(weights)

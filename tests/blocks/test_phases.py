@@ -48,6 +48,16 @@ def test_an_embedding_without_a_frequency_has_nothing_of_it_and_all_of_the_other
     assert left[[3, 11]].norm() < 1e-9 * whole.norm()
 
 
+def test_frequencies_in_planes_that_are_not_at_right_angles_are_each_an_exact_circle():
+    places, random = torch.tensor([1, 4, 11]), generator(2)
+    own = torch.linalg.qr(torch.randn(3, 8, 2, generator=random, dtype=torch.float64)).Q
+    embedding = torch.einsum("kxp,kdx->pd", fourier.waves(P)[places], own)
+    axes = own.mT.flatten(0, 1)
+    assert (axes @ axes.T - torch.eye(6)).abs().max() > 0.3
+    found = torch.einsum("pd,kdx->kpx", embedding, fourier.planes(embedding, places))
+    torch.testing.assert_close(found.norm(dim=2), torch.full((3, P), (2 / P) ** 0.5).double())
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_logits_made_of_a_wave_alone_lose_nothing_restricted_and_all_excluded(sign: int):
     a, b = torch.cartesian_prod(torch.arange(P), torch.arange(P)).unbind(1)

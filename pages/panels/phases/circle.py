@@ -13,7 +13,7 @@ from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose, slide
-from pages.show.parts import Beside, Controls, Note, OffScreen, Say, Shown
+from pages.show.parts import Beside, Controls, Note, OffScreen, Say, Shown, Text
 from pages.state.values import State
 from pages.words.language import _, sentences
 from pages.words.numbers import percent
@@ -75,6 +75,22 @@ def _cut(facts: SumFacts) -> str:
         lost=facts.lost,
         before=facts.before,
         control=facts.kept_without_others,
+    )
+
+
+def says_wobble(drawn: tuple[SumFacts, int]) -> str:
+    """How far from a circle the numbers are."""
+    facts, place = drawn
+    text = _(
+        "In the plane of k = {k}, the distances of the numbers from their centre have a standard "
+        "deviation of {now} of their mean at step {step:,}. On a circle it would be 0%; at step 0 "
+        "it is {first}."
+    )
+    return text.format(
+        k=facts.keys[place],
+        now=percent(facts.wobble(place, facts.i)),
+        step=facts.now.step,
+        first=percent(facts.wobble(place, 0)),
     )
 
 
@@ -172,12 +188,15 @@ PANEL = Panel(
     absent=shared.says_untrained,
     mend=lambda series: shared.train(series, "circle"),
     concepts=("grokking",),
-    code=(fourier.energy, fourier.plane, fourier.without),
+    code=(fourier.energy, fourier.planes, fourier.without),
     shows=(
         Say(says_circle),
         Controls(frequency_choice),
         Beside(
-            Shown(circle, "number_circle", facts=drawn_of, room=440),
+            (
+                Shown(circle, "number_circle", facts=drawn_of, room=440),
+                OffScreen(Text(says_wobble, facts=drawn_of)),
+            ),
             (
                 shared.step_choice("circle", is_aside=False),
                 Shown(spectrum, "embedding_energy", room=330),
@@ -188,9 +207,13 @@ PANEL = Panel(
         Note(
             N_(
                 "Every step is shown in the plane of the end of the run, so that the picture "
-                "does not rotate as you move through it. Key frequencies are the strongest "
-                "ones at the end: as many as it takes to hold 90% of the energy, but at most "
-                "six (Nanda et al. 2023)."
+                "does not rotate as you move through it. The planes of several frequencies are "
+                "not at right angles to each other, so each is read in a way that hides the "
+                "other key frequencies. The wobble that remains at the end comes from the weaker "
+                "frequencies; where the cosine and the sine of a frequency are not equally "
+                "strong, the numbers lie on an ellipse. Key frequencies are the strongest ones at "
+                "the end: as many as it takes to hold 90% of the energy, but at most six (Nanda "
+                "et al. 2023)."
             )
         ),
     ),
