@@ -126,7 +126,7 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
             )
         ],
         hover="{number}",
-        tall=420,
+        tall=310,
         legend=Legend.NONE,
     )
 
