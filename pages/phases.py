@@ -1,4 +1,4 @@
-"""Phase changes: what is learned all at once, on one clock, branched and taken out again."""
+"""Phase changes: what is learned late, on one clock, branched and taken out again."""
 
 import pages.page.entrance  # noqa: F401
 
@@ -9,7 +9,7 @@ from pages.panels.phases import branch, circle, dictionary, grokking, induction,
 from pages.show.inputs import current_run
 from pages.stage import progress
 
-TITLE = N_("Phase changes: learned all at once")
+TITLE = N_("Phase changes: what is learned late")
 
 PANELS = (
     grokking.PANEL,

@@ -82,6 +82,19 @@ class ClockFacts:
         """The first look with 99 % of what it learns from right; None where it never came."""
         return next((each for each in self.kept if each.learned_accuracy > LEARNED), None)
 
+    def stretch(self, share: str) -> tuple[int, int, int]:
+        """The first looks at which a share (`accuracy`, …) reaches 10 and 90 %, and the way."""
+        curve = self.table[share].to_numpy()
+        start, end = (self.steps[int((curve >= level).argmax())] for level in (0.1, 0.9))
+        return start, end, end - start
+
+    @property
+    def norm_turns(self) -> tuple[Kept, Kept]:
+        """Where the weight norm is lowest before the jump, and where it is highest after that."""
+        before = [each for each in self.kept if each.step < self.jump]
+        low = min(before, key=lambda each: each.weight_norm)
+        return low, max(self.kept[self.kept.index(low) :], key=lambda each: each.weight_norm)
+
     @cached_property
     def jump(self) -> int:
         """The step at which the held-out loss falls to half of its peak."""

@@ -37,7 +37,8 @@ def glossary(language: str) -> Mapping[str, Word]:
 def _word(word: str, says: str, found_by: Iterable[str] | None) -> Word:
     """English words stand alone, in one or several; Chinese ones have no gaps between them."""
     forms = (found_by or (word, f"{word}s")) if word.isascii() else (found_by or (word,))
-    return Word(word, says, re.compile("|".join(map(_alone, forms)), re.IGNORECASE))
+    longest_first = sorted(map(_alone, forms), key=len, reverse=True)
+    return Word(word, says, re.compile("|".join(longest_first), re.IGNORECASE))
 
 
 def _alone(form: str) -> str:
@@ -52,11 +53,19 @@ def prose(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def used_in(texts: tuple[str, ...], language: str) -> tuple[Word, ...]:
-    """The words that texts use, in the order in which they first stand there."""
+    """The words that texts use, in the order in which they first stand there.
+
+    Within a longer word a shorter one does not count: a weight norm is no norm.
+    """
     text = "\n".join(map(prose, texts))
-    found = ((word.found_by.search(text), word) for word in glossary(language).values())
-    places = [(hit.start(), -len(word.word), word) for hit, word in found if hit]
-    return tuple(word for _place, _length, word in sorted(places, key=lambda each: each[:2]))
+    words = glossary(language).values()
+    hits = [(hit.span(), word) for word in words for hit in word.found_by.finditer(text)]
+    used: dict[Word, None] = {}
+    last = (0, 0)
+    for span, word in sorted(hits, key=lambda each: (each[0][0], -each[0][1], -len(each[1].word))):
+        if span[1] > last[1] or span == last:
+            used[word], last = None, span
+    return tuple(used)
 
 
 def offer(*texts: str, key: str) -> None:

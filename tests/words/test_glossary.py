@@ -38,5 +38,9 @@ def test_words_are_found_in_the_order_of_the_text_and_not_inside_others_or_in_co
         "词元",
         "头",
     ]
+    told = ("The weight norm and a key frequency, not a norm.",)
+    assert [word.word for word in used_in(told, "en")] == ["weight norm", "key frequency", "norm"]
+    assert [word.word for word in used_in(("keys and values",), "en")] == ["value vector", "key"]
+    assert [word.word for word in used_in(("稀疏自编码器",), "zh")] == ["稀疏自编码器"]
     told = "A token.\n\n#### What to look for\n- a mask\n\n#### The formula\n- a norm"
     assert [word.word for word in used_in((told, "a GPT"), "en")] == ["token", "mask", "GPT"]

@@ -5,7 +5,8 @@ from blocks.observe.run import Run
 from blocks.phases import clock, fourier
 from blocks.phases.clock import Clock
 from blocks.phases.facts import ClockFacts, SumFacts
-from blocks.phases.setups import MODULAR, SETUPS
+from blocks.phases.setups import SETUPS
+from blocks.training.tasks import TaskKind
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, line
 from pages.page.declared import Panel
@@ -17,6 +18,29 @@ from pages.show.ways import click_sets
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
+
+LEARNS = {
+    TaskKind.MODULAR_ADDITION: N_(
+        "The model learns to add on a clock of 59 hours: 41 + 30 = 71, which is 59 + 12, so the "
+        "answer is 12."
+    ),
+    TaskKind.MODULAR_SUBTRACTION: N_(
+        "The model learns to subtract on a clock of 59 hours: 30 − 41 = −11, which is 48 − 59, "
+        "so the answer is 48."
+    ),
+    TaskKind.PARITY: N_(
+        "The model reads zeros and ones and says after each whether the number of ones so far is "
+        "odd: for 1101 the answer is 1001."
+    ),
+    TaskKind.BRACKETS: N_(
+        "The model reads a row of brackets and says which one closes the innermost that is still "
+        "open: after ([] the answer is )."
+    ),
+    TaskKind.INDUCTION: N_(
+        "The model reads a random sequence of tokens that repeats and learns to predict the "
+        "repetition."
+    ),
+}
 
 
 def at(_run: Run | None, state: State) -> tuple[Clock, int]:
@@ -33,9 +57,16 @@ def choices(_run: Run | None) -> None:
 
 
 def says_when(facts: ClockFacts) -> str:
-    """How much later it generalizes than it memorizes, and what moved inside before."""
-    order = _order(facts) if isinstance(facts, SumFacts) and facts.has_learned else ""
-    return sentences(_memorized(facts), _learned(facts), order)
+    """What it learns, when it answers what it learns from, and when what it never sees."""
+    task = _(LEARNS[facts.clock.kind])
+    return sentences(task, _split(facts), _memorized(facts), _learned(facts))
+
+
+def _split(facts: ClockFacts) -> str:
+    if not isinstance(facts, SumFacts):
+        return ""
+    text = _("It sees {percent}% of all such questions again and again, and never the others.")
+    return text.format(percent=facts.clock.setup.task.learned_percent)
 
 
 def _memorized(facts: ClockFacts) -> str:
@@ -53,18 +84,31 @@ def _learned(facts: ClockFacts) -> str:
     if facts.learned_at is None:
         text = _("Of the questions that it never sees, it answers {share} correctly in the end.")
         return text.format(share=percent(facts.last.accuracy))
-    text = _(
-        "The jump comes at step {jump:,}, where the held-out loss has fallen to half of its "
-        "peak of {before:.2f} nats; from step {learned_at:,} on, more than 99% of the unseen "
-        "questions are correct, too."
-    )
+    text = _("From step {learned_at:,} on, more than 99% of the unseen questions are correct, too.")
+    if isinstance(facts, SumFacts):
+        text = sentences(text, _("Such late understanding is called **grokking**."))
     return fill(text, facts)
 
 
-def _order(facts: SumFacts) -> str:
-    """Which measures of the circuit moved before the held-out loss and which after it."""
+def says_stretches(facts: ClockFacts) -> str | None:
+    """How many updates either kind of question took on its way, which may be as sudden."""
+    if not (isinstance(facts, SumFacts) and facts.has_learned and facts.memorized):
+        return None
     text = _(
-        "Inside the model, restricted loss is halfway down by step {restricted_at:,} ({one});"
+        "From 10% to 90% correct takes {n:,} updates for the questions that it sees (steps {a:,} "
+        "to {b:,}) and {m:,} for the others (steps {c:,} to {d:,})."
+    )
+    (a, b, n), (c, d, m) = (facts.stretch(each) for each in ("learned_accuracy", "accuracy"))
+    return text.format(n=n, m=m, a=a, b=b, c=c, d=d)
+
+
+def says_order(facts: ClockFacts) -> str | None:
+    """Which measures of the circuit moved before the held-out loss and which after it."""
+    if not (isinstance(facts, SumFacts) and facts.has_learned):
+        return None
+    text = _(
+        "The held-out loss falls to half of its peak of {before:.2f} nats at step {jump:,}: the "
+        "jump. Inside the model, restricted loss is halfway down by step {restricted_at:,} ({one});"
         " excluded loss is lowest at step {excluded_at:,} ({other}), and by the jump it has "
         "risen from {least:.1f} to {most:.1f} nats."
     )
@@ -89,10 +133,28 @@ def says_measures(facts: ClockFacts) -> str | None:
         "Restricted loss uses only the key frequencies {keys}: it falls as the circuit forms."
         " Excluded loss leaves them out and is measured on the training questions: it rises "
         "as the model comes to answer through the circuit. Both can be computed only after "
-        "the run, when the frequencies are known. The weight norm falls last, when what was "
-        "memorized is given up."
+        "the run, when the frequencies are known."
     )
-    return text.format(keys=", ".join(map(str, sorted(facts.keys))))
+    keys = text.format(keys=", ".join(map(str, sorted(facts.keys))))
+    return sentences(keys, _norm(facts) if facts.has_learned else "")
+
+
+def _norm(facts: SumFacts) -> str:
+    """How the size of the weights goes down, up and down again."""
+    text = _(
+        "The weight norm, the size of all weights together, falls from {start:.0f} to "
+        "{least:.0f} by step {low:,}, rises to {most:.0f} by step {high:,}, and falls again, to "
+        "{end:.0f} in the end."
+    )
+    low, high = facts.norm_turns
+    return text.format(
+        start=facts.kept[0].weight_norm,
+        least=low.weight_norm,
+        low=low.step,
+        most=high.weight_norm,
+        high=high.step,
+        end=facts.last.weight_norm,
+    )
 
 
 def curves(facts: ClockFacts) -> Chart:
@@ -149,7 +211,7 @@ def says_how(facts: ClockFacts) -> str:
         "learning rate of {rate:g} and a weight decay of {decay:g} on all weights, {batch} "
         "examples per update, seed {seed}. It is measured every {every} updates."
     )
-    said = text.format(
+    return text.format(
         layers=setup.config.n_layers,
         d=setup.config.d_model,
         heads=setup.config.n_heads,
@@ -160,10 +222,6 @@ def says_how(facts: ClockFacts) -> str:
         seed=facts.clock.seed,
         every=setup.every,
     )
-    if facts.clock.kind not in MODULAR:
-        return said
-    more = _("It learns from {percent}% of all 59 × 59 pairs and never sees the others.")
-    return sentences(said, more.format(percent=setup.task.learned_percent))
 
 
 PANEL = Panel(
@@ -181,7 +239,9 @@ PANEL = Panel(
     shows=(
         Say(says_when),
         shared.step_choice("grokking"),
-        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
+Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
+        Note(says_stretches),
+        Note(says_order),
         Note(says_measures),
         Note(says_how),
     ),

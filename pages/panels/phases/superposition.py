@@ -67,33 +67,33 @@ def says_toy(facts: Facts) -> str:
     toy, found, now = facts
     last = found[-1]
     text = ngettext(
-        "With {sparsity} of all features absent, the model ends with {n} feature of {all} in two "
-        "dimensions.",
-        "With {sparsity} of all features absent, the model ends with {n} features of {all} in two "
-        "dimensions.",
+        "An example has {all} features, each of which is absent ({sparsity} of the time) or "
+        "present. The model passes them through two numbers, and in the end {n} of them survives.",
+        "An example has {all} features, each of which is absent ({sparsity} of the time) or "
+        "present. The model passes them through two numbers, and in the end {n} of them survive.",
         last.n_kept,
     )
     said = text.format(sparsity=f"{toy.sparsity:.0%}", n=last.n_kept, all=toy.n_features)
-    return sentences(said, _angles(last), _now(now))
+    return sentences(said, _angles(last), "" if now is last else _now(now))
 
 
 def _angles(last: ToyKept) -> str:
     if last.n_kept < 3:
         return _("They do not interfere with each other, and all other features are lost.")
+    least, most = round(min(last.gaps)), round(max(last.gaps))
     text = _(
-        "Neighboring directions are {least:.0f}° to {most:.0f}° apart ({even:.0f}° if evenly "
-        "spaced); each feature has {share} of a dimension to itself."
+        "Neighboring directions are {gap} apart ({even:.0f}° if evenly spaced); each feature has "
+        "{share} of a dimension to itself."
     )
     return text.format(
-        least=min(last.gaps),
-        most=max(last.gaps),
+        gap=f"{least}°" if least == most else _("{a}° to {b}°").format(a=least, b=most),
         even=polygon_gap(last.n_kept),
         share=percent(float(np.mean(last.dimensionality[last.lengths > superposition.KEPT_ABOVE]))),
     )
 
 
 def _now(now: ToyKept) -> str:
-    return _("At step {step:,} there are {n}.").format(step=now.step, n=now.n_kept)
+    return _("At step {step:,}, it keeps {n}.").format(step=now.step, n=now.n_kept)
 
 
 def polygon(facts: Facts) -> Chart:
