@@ -158,8 +158,8 @@ def _norm(facts: SumFacts) -> str:
 
 
 def curves(facts: ClockFacts) -> Chart:
-    """Losses above, answers in the middle, the size of the weights below; on one axis of steps."""
-    table, below = facts.table.copy(), {"plot": 1, "in_legend": False}
+    """Answers above, losses in the middle, the size of the weights below; on one axis of steps."""
+    table, above = facts.table.copy(), {"plot": 0, "in_legend": False}
     losses = [
         ("loss", Look(_("training examples"), palette.LEARNED)),
         ("held_out_loss", Look(_("never seen"), palette.HELD_OUT)),
@@ -179,6 +179,7 @@ def curves(facts: ClockFacts) -> Chart:
         table,
         shared.steps_axis(facts),
         (
+            Axis(_("answered correctly"), (0, 1.02), is_share=True, is_heading=True, share=2),
             Axis(
                 _("loss, nats"),
                 (float(drawn.min()), float(drawn.max())),
@@ -186,13 +187,12 @@ def curves(facts: ClockFacts) -> Chart:
                 is_heading=True,
                 share=3,
             ),
-            Axis(_("answered correctly"), (0, 1.02), is_share=True, is_heading=True, share=2),
             Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
         ),
         [
-            *(line(name, look, plot=0) for name, look in losses),
-            line("learned_accuracy", Look(_("learned from"), palette.LEARNED), **below),
-            line("accuracy", Look(_("never seen"), palette.HELD_OUT), **below),
+            *(line(name, look, plot=1) for name, look in losses),
+            line("learned_accuracy", Look(_("learned from"), palette.LEARNED), **above),
+            line("accuracy", Look(_("never seen"), palette.HELD_OUT), **above),
             line("weight_norm", Look(_("weight norm"), palette.RESIDUAL), plot=2),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
@@ -239,7 +239,7 @@ PANEL = Panel(
     shows=(
         Say(says_when),
         shared.step_choice("grokking"),
-Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
+        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
         Note(says_stretches),
         Note(says_order),
         Note(says_measures),
