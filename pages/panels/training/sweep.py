@@ -155,13 +155,18 @@ def _so_far(sweep: Sweep, was_running: bool, price: float) -> None:
         if facts.can_be_ranked:
             st.info(says_best(facts), icon=":material/lightbulb:")
         if facts.has_losses:
-            show(losses_chart, facts, facts=as_it_is, key="sweep_losses")
+            show(losses_chart, facts, facts=as_it_is, key="sweep_losses", room=room(view))
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
     with details(_("Export this sweep")):
         files_row(view, "sweep")
     if was_running and not view.is_running:
         st.rerun(scope="app")
+
+
+def room(view: View) -> int:
+    """Pixels of the picture before a class; fewer where a button stands above it."""
+    return 400 if len(view.found) >= view.n_planned else 330
 
 
 def state_row(view: View, panel: str) -> None:

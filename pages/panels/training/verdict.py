@@ -92,7 +92,7 @@ def _so_far(asked: Contest, was_running: bool) -> None:
     found = asked.verdicts({key: each.held_out_loss for key, each in view.found.items()})
     if found:
         st.info(says_verdicts(found), icon=":material/lightbulb:")
-        show(verdicts_chart, found, facts=as_it_is, key="verdicts")
+        show(verdicts_chart, found, facts=as_it_is, key="verdicts", room=sweep.room(view))
         show_table(verdicts_table(found), key="verdicts_table")
     with details(_("Export this sweep")):
         sweep.files_row(view, "verdict")
