@@ -38,6 +38,11 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
     ),
     (N_("Train a model yourself and watch it learn"), TRAINING, {}),
+    (
+        N_("Which setting is best? Train several, with more than one seed"),
+        TRAINING,
+        {"panel": "sweep"},
+    ),
     (N_("When does a model understand? Grokking, step by step"), PHASES, {"panel": "grokking"}),
     (N_("Five features in two numbers? Superposition"), PHASES, {"panel": "superposition"}),
     (

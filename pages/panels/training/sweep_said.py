@@ -215,4 +215,4 @@ def _says_waiting(view: View) -> str:
 
 def roughly(seconds: float) -> str:
     """No more digits than are known beforehand: 8 s, 40 s, 2 min, 5 hours."""
-    return long_duration(max(1.0, float(f"{seconds:.1g}") if seconds < 60 else seconds), _=_)
+    return long_duration(max(1.0, float(f"{seconds:.{1 if seconds < 60 else 2}g}")), _=_)
