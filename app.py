@@ -125,7 +125,7 @@ def front_page(state: State) -> None:
 
 def doors() -> None:
     """A question, a lesson, or a page: what most people look for stands first."""
-    left, middle, right = st.columns(3, gap="small")
+    left, middle, right = st.columns((4, 3, 3), gap="small")
     with left, door(_("Start with a question"), key="ask"):
         questions(EXPERIMENTS[:N_ASKED])
         with st.popover(_("More questions"), type="tertiary", key="questions"):

@@ -18,32 +18,24 @@ INSTRUMENTS = "pages/instruments.py"
 COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
 Way = tuple[str, str, dict[str, Any]]
 EXPERIMENTS: tuple[Way, ...] = (
-    (N_("What is a Transformer? Watch a sentence pass through one"), ONE_PASS, {}),
+    (N_("What is a Transformer? Watch one at work"), ONE_PASS, {}),
     (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
     (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
-    (
-        N_("How does a model translate? Watch it align two languages"),
-        "pages/seq2seq.py",
-        {"panel": "decoding"},
-    ),
+    (N_("How does a model translate? Watch it align"), "pages/seq2seq.py", {"panel": "decoding"}),
     (
         N_("Where does a word read from? Step by step"),
         PAGE_OF_PART["attention"],
         {"panel": "steps"},
     ),
     (
-        N_("How does a head find what came before? Induction"),
+        N_("How does a head find what came before?"),
         BLOCK,
         {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
     ),
     (N_("Train a model yourself and watch it learn"), TRAINING, {}),
-    (
-        N_("Which setting is best? Train several, with more than one seed"),
-        TRAINING,
-        {"panel": "sweep"},
-    ),
-    (N_("When does a model understand? Grokking, step by step"), PHASES, {"panel": "grokking"}),
+    (N_("Which setting is best? Train several"), TRAINING, {"panel": "sweep"}),
+    (N_("When does a model understand? Grokking"), PHASES, {"panel": "grokking"}),
     (N_("Five features in two numbers? Superposition"), PHASES, {"panel": "superposition"}),
     (
         N_("What loss will a larger run reach? Predict it, then train it"),

@@ -237,9 +237,9 @@ def how_long(state: State) -> None:
 
 
 def _one_minute(n_steps: int, state: State) -> None:
-    """Start as many updates as a minute holds here, of those that are offered."""
+    """Start as many updates as a minute holds here, where those that are set take far from one."""
     most = max((n for n in N_STEPS if n <= n_steps), default=N_STEPS[0])
-    if most == state.n_steps:
+    if most == state.n_steps or n_steps / 2 < state.n_steps < 2 * n_steps:
         return
     st.button(
         _("Start with {n:,} updates, about a minute").format(n=most),
