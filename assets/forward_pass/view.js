@@ -96,16 +96,15 @@ class View {
     this.wake();
   }
 
-  /* Into the way back, which is played, and out of it; the whole model is seen first. */
+  /* Into the way back, which begins with what it is for, and out of it; the whole model is seen first. */
   turn() {
     this.asked = null;
     this.waits = false;
     this.place.zoom = "model";
     this.spread = null;
-    this.moment = this.scene.is_back ? { at: 0, share: 0 } : { at: this.scene.moves.length - 1, share: 1 };
+    this.moment = { at: this.scene.is_back ? 0 : this.scene.moves.length - 1, share: 1 };
     if (this.move.kind === "next") this.moment.at -= 1;
-    this.place.cell = null;
-    this.play(this.scene.is_back);
+    this.play(false);
   }
 
   /* Until the pass comes, all that is told asks for it: else what is told after an answer that was on
@@ -181,11 +180,14 @@ class View {
     return this.scene.moves.length - 1;
   }
 
-  /* One move on or back; on the way on it is seen. */
+  /* One move on or back; on the way on it is seen. Who steps on before it is over counts on: what moves is done at once. */
   step(direction) {
-    this.isPlaying = false;
+    const isMoving = this.isPlaying || this.isStepping;
+    this.isPlaying = this.isStepping = false;
     this.left = null;
     if (direction > 0) {
+      if (isMoving) this.moment.share = 1;
+      if (this.moment.share >= 1) this.passBand();
       const next = this.nextSeen(this.moment.share < 1 ? this.moment.at : this.moment.at + 1);
       if (next !== null) this.run(next);
     } else {
@@ -200,6 +202,11 @@ class View {
     this.wake();
   }
 
+  /* A band of folded layers is one step. */
+  passBand() {
+    while (goesOnInBand(this)) this.moment.at = this.nextSeen(this.moment.at + 1);
+  }
+
   /* Who has zoomed to a number sees one of the next matrix: of the same row, as near as can be. */
   keepCell() {
     const { cell } = this.place;
@@ -211,6 +218,7 @@ class View {
   run(at) {
     this.moment = { at, share: this.still.matches ? 1 : 0 };
     this.isStepping = !this.still.matches;
+    if (this.still.matches) this.passBand();
   }
 
   nextSeen(at) {
@@ -412,7 +420,7 @@ function advance(view, passed, now) {
 }
 
 function nextMove(view) {
-  while (view.still.matches && goesOnInBand(view)) view.moment.at = view.nextSeen(view.moment.at + 1);
+  if (view.still.matches) view.passBand();
   const at = view.nextSeen(view.moment.at + 1);
   if (at === null) {
     view.moment.at = view.lastSeen;

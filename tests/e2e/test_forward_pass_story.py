@@ -26,6 +26,12 @@ DRAWN = """canvas => {
   return seen;
 }"""
 
+# Pressed faster than anything can move.
+STEPS_AT_ONCE = """(canvas, n) => {
+  const press = () => canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+  for (let i = 0; i < n; i++) press();
+}"""
+
 
 def part(page: Page, name: str):
     return page.locator(f"[data-part={name}]")
@@ -53,6 +59,12 @@ def test_the_pass_is_played_dragged_through_and_opened_down_to_a_number(reader: 
     expect(title).to_have_text("layer 2 · attention")
     canvas.press("ArrowLeft")
     expect(title).to_have_text("layer 2 · weighted values")
+    canvas.press("Home")
+    expect(title).to_have_text("embedding")
+    page.emulate_media(reduced_motion="no-preference")
+    canvas.evaluate(STEPS_AT_ONCE, 4)  # the first shows the embedding, each other counts
+    expect(title).to_have_text("layer 1 · keys")
+    page.emulate_media(reduced_motion="reduce")
     canvas.press("Home")
     expect(title).to_have_text("embedding")
     canvas.press(" ")
