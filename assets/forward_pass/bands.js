@@ -123,7 +123,7 @@ function paintGuesses(p) {
   const { context, scene, layout } = p;
   if (!scene.depth.length || p.zoom > 1.6) return;
   const folded = new Set(layout.bands.filter((band) => band.alpha > 0.5).flatMap((band) => band.starts.slice(0, -1)));
-  const low = screen(p, { x: 0, y: layout.lanes.y + layout.lanes.h, w: 0, h: 0 }).y + 31;
+  const low = screen(p, { x: 0, y: layout.lanes.y + layout.lanes.h, w: 0, h: 0 }).y + 30;
   let left = screen(p, { x: layout.labels, y: 0, w: 0, h: 0 }).x - 4;
   if (left > 40) guessTitle(p, left - 4, low);
   scene.layers.forEach((layer, i) => {
@@ -132,7 +132,7 @@ function paintGuesses(p) {
     const at = screen(p, group.stream);
     const right = at.x + at.w + 4;
     context.globalAlpha = progressOf(p, `${layer.start}resid_post`);
-    if (right < p.width && context.globalAlpha) paintGuess(p, scene.depth[i], right, low, right - left - 8);
+    if (right < p.width && context.globalAlpha) paintGuess(p, scene.depth[i], (left + right) / 2, low, right - left - 4);
     left = right;
   });
   context.globalAlpha = 1;
@@ -144,18 +144,14 @@ function guessTitle(p, x, y) {
   p.context.fillText(fitted(p.context, p.scene.words.guess, x - 2), x, y);
 }
 
-function paintGuess(p, { label, percent }, right, y, room) {
+/* In the middle of its layer, and how sure it is below. */
+function paintGuess(p, { label, percent }, middle, y, room) {
   const { context, scene } = p;
   const isFinal = label === scene.depth.at(-1).label;
-  Object.assign(context, { textAlign: "right", textBaseline: "alphabetic", fillStyle: p.colors.quiet });
-  font(p, 11);
-  const wide = context.measureText(percent).width + 5;
+  Object.assign(context, { textAlign: "center", textBaseline: "alphabetic", fillStyle: isFinal ? p.colors.pinned : p.colors.text });
   font(p, 12, isFinal ? 700 : 400);
-  const isBoth = context.measureText(label).width + wide <= room;
-  context.fillStyle = isFinal ? p.colors.pinned : p.colors.text;
-  context.fillText(fitted(context, label, room), isBoth ? right - wide : right, y);
-  if (!isBoth) return;
+  context.fillText(fitted(context, label, room), middle, y);
   font(p, 11);
   context.fillStyle = p.colors.quiet;
-  context.fillText(percent, right, y);
+  context.fillText(percent, middle, y + 13 * p.type);
 }

@@ -2,7 +2,7 @@
    the right. `open` says how far each layer is unfolded, 0 to 1; boxes lie between their two places. */
 
 const TOP = 34;
-const BOTTOM = 44;
+const BOTTOM = 50;
 const DEEP = 10; // layers that are all drawn; of more, most are folded
 const GAP = 34;
 const ROW_NAMES = 44; // pixels before what is read first in an unfolded layer
