@@ -6,6 +6,7 @@ gradients of those that read something to the gradient of what they read.
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +25,15 @@ from blocks.training.loss import cross_entropy
 from blocks.training.tasks import IGNORED
 
 MOST_FLOATS = 128 * 2**20  # that a pass keeps for its way back
+MOST_WEIGHTS = 16 * 2**20  # whose gradients are found
+
+
+class Weight(NamedTuple):
+    """The weight of the first layer that the loss depends on most; `n`: how many there are."""
+
+    n: int
+    value: float
+    gradient: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +41,13 @@ class Backward(Scene):
     """Gradients in place of the numbers themselves; the moves in the order of the way back.
 
     `loss`: nats, the mean over the words asked for; `logits`, `targets`: (seq, vocab_size) and
-    (seq,), IGNORED where nothing is asked.
+    (seq,), IGNORED where nothing is asked; `weight`: None where a layer has too many.
     """
 
     loss: float
     logits: Tensor
     targets: Tensor
+    weight: Weight | None
 
     @property
     def n_asked(self) -> int:
@@ -76,8 +87,9 @@ def backward(
         targets = next_words(run).to(logits.device)
         loss = cross_entropy(logits, targets)
     there = {path: x for path, x in kept.tensors.items() if x.requires_grad}
-    found = torch.autograd.grad(loss, [*there.values()], allow_unused=True)
-    grads = {path: g for path, g in zip(there, found, strict=True) if g is not None}
+    own = _first_layer(model)
+    found = torch.autograd.grad(loss, [*there.values(), *own], allow_unused=True)
+    grads = {path: g for path, g in zip(there, found, strict=False) if g is not None}
     weights = {p: x.detach() for p, x in kept.tensors.items() if p.rpartition(".")[2] in PATTERNS}
     seen = Recording((), torch.empty(0), grads, logits.detach(), 0.0)
     making = _Gradients(run, seen, opened, windows, first)
@@ -90,7 +102,26 @@ def backward(
         float(loss.detach()),
         logits[0].detach(),
         targets[0],
+        _most_moved(own, found[len(there) :]),
     )
+
+
+def _first_layer(model: Model) -> list[Tensor]:
+    """The matrices of its weights; none where they are too many."""
+    starts = ("layers.0.", "encoder.layers.0.")
+    own = [x for name, x in model.named_parameters() if name.startswith(starts) and x.requires_grad]
+    found = [x for x in own if x.ndim > 1]
+    return found if sum(x.numel() for x in found) <= MOST_WEIGHTS else []
+
+
+def _most_moved(weights: Collection[Tensor], grads: Collection[Tensor | None]) -> Weight | None:
+    pairs = [(x, g) for x, g in zip(weights, grads, strict=True) if g is not None]
+    if not pairs:
+        return None
+    x, g = max(pairs, key=lambda pair: float(pair[1].abs().max()))
+    at = int(g.abs().argmax())
+    n = sum(each.numel() for each in weights)
+    return Weight(n, float(x.detach().flatten()[at]), float(g.flatten()[at]))
 
 
 def next_words(run: Run) -> Tensor:

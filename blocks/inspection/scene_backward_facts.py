@@ -22,6 +22,7 @@ class BackFacts:
 
     `straight`, `through`: the RMS of its two parts, where it has two. Of scores, `number` is the
     most negative of the row and `key` its token: more of that score would lower the loss most.
+    `is_first`: whether no gradient with two parts was there before.
     """
 
     move: Move
@@ -30,6 +31,7 @@ class BackFacts:
     through: float | None = None
     number: float = 0.0
     key: int = 0
+    is_first: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,8 @@ def back_facts(seen: Backward, move: Move, head: int, token: int) -> BackFacts:
     if (parts := parts_at(seen, move)) is None:
         return BackFacts(move, size)
     straight, through = (_rms(part, token) for part in parts)
-    return BackFacts(move, size, straight, through)
+    first = next(each for each in seen.moves if parts_at(seen, each) is not None)
+    return BackFacts(move, size, straight, through, is_first=first == move)
 
 
 def _best_score(seen: Backward, move: Move, head: int, token: int) -> BackFacts:

@@ -122,9 +122,15 @@ class _OfHead:
         return MoveFacts(self.move, n=int(hidden.sum()), of=hidden.numel())
 
     def weight(self) -> MoveFacts:
-        """The key that is read most: by the head, or by the mean of heads that are not drawn."""
+        """The key that is read most by the head; of heads that are not drawn, by their mean.
+
+        Of the mean it is another token than the reader; `number` is 0 where it may read no other.
+        """
         is_mean = self.move.kind is MoveKind.ATTEND
         row = self.weights.mean(0) if is_mean else self.weights[self.head]
+        if is_mean and not self.move.stage.startswith(CROSS):
+            own = min(self.token, len(row) - 1)
+            row = torch.cat((row[:own], row.new_zeros(1), row[own + 1 :]))
         key = int(row.argmax())
         return MoveFacts(self.move, number=float(row[key]), key=key, of=len(row))
 

@@ -7,7 +7,8 @@ from typing import Protocol
 
 _SIGNS = {
     **{code: chr(0x2400 + code) for code in range(0x20)},  # Unicode's pictures of controls
-    **{ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥", 0x7F: "␡", 0xFFFD: "U+FFFD"},
+    **dict.fromkeys((0x20, 0xA0, 0x3000), "␣"),  # a space, one that keeps a line, a wide one
+    **{ord("\n"): "↵", ord("\t"): "⇥", 0x7F: "␡", 0xFFFD: "U+FFFD"},
 }
 BYTES_SIGN = "0x"
 

@@ -13,6 +13,7 @@ from blocks.inspection.scene import opened_layers
 from blocks.inspection.scene_backward import IGNORED, backward, can_learn, parts_at
 
 LEARNERS = [c for c in map(drawn, range(60)) if can_learn(run_of(c))][:8]
+STARTS = ("layers.0.", "encoder.layers.0.")
 BIASES = {  # the gradient of a bias is the sum, over all tokens, of that of what it is added to
     "attention_out": "attention.out_proj.bias",
     "feed_forward_out": "feed_forward.down_proj.bias",
@@ -37,6 +38,10 @@ def n_that_agree(config: ModelConfig) -> int:
     assert found.loss == pytest.approx(plain.item(), rel=1e-4)
     plain.backward()
     parameters, n = dict(model.named_parameters()), 0
+    first = [x for name, x in parameters.items() if name.startswith(STARTS) and x.ndim > 1]
+    largest = max(x.grad.abs().max().item() for x in first if x.grad is not None)
+    assert found.weight is not None
+    assert abs(found.weight.gradient) == pytest.approx(largest, rel=1e-3)
     for path, gradient in found.seen.tensors.items():
         start, _, name = path.rpartition(".")
         own = parameters.get(f"{start}.{BIASES.get(name, '')}")

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,11 +57,13 @@ def test_a_sentence_has_its_numbers_in_both_languages(monkeypatch, facts: MoveFa
         assert all(each in text for each in has), text
 
 
-def test_what_reads_mostly_the_first_token_is_told_to_rest_there(monkeypatch):
-    shown = ({"number": 0.9}, {"number": 0.9, "key": 1}, {"number": 0.3})
-    facts = (facts_of(MoveKind.ATTEND, "attention_out", **each) for each in shown)
-    rests, *reads = (in_both(monkeypatch, said.says_move, telling(each))["en"] for each in facts)
-    assert "attention sink" in rests and not any("attention sink" in each for each in reads)
+def test_what_reads_the_sink_more_than_any_other_is_told_to_rest_there(monkeypatch):
+    monkeypatch.setattr(head, "sinks_of", lambda run: (0,))
+    join = replace(next(m for m in SCENE.moves if m.kind is MoveKind.JOIN), kind=MoveKind.ATTEND)
+    alone, one_other = (head._telling(RUN, SCENE, join, 0, token) for token in (0, 1))
+    rests, alone = (in_both(monkeypatch, said.says_move, t)["en"] for t in (one_other, alone))
+    assert "“owl” reads most from “the”" in rests and "attention sink" in rests
+    assert "“the” sees only itself" in alone and "attention sink" not in alone
 
 
 def test_every_move_has_a_sentence_a_title_and_cells_written_out(monkeypatch):
@@ -139,6 +142,8 @@ def test_the_way_back_is_told_in_both_languages(monkeypatch):
     for one, other in zip(english["moves"], chinese["moves"], strict=True):
         assert one["says"] != other["says"] and "{" not in one["says"] + other["says"]
     assert english["moves"][-1]["kind"] == "embed"
+    assert english["moves"][-1]["says"].endswith(("a little smaller.", "a little larger."))
+    assert sum("These numbers went two ways" in move["says"] for move in english["moves"]) == 1
     (meets,) = (move for move in english["moves"] if move["path"] == "layers.0.resid_mid")
     assert "straight" in meets["says"]
     assert sum(end["logit"] for end in english["ends"][:1]) < 0

@@ -11,6 +11,7 @@ from pages.panels.forward_pass import said, said_backward
 from pages.panels.forward_pass.moves import N_ENDS, named, plain
 from pages.panels.forward_pass.shown import Asked, back_of, keys_of, labels_of, moved_by
 from pages.stage import tokens
+from pages.words.language import sentences
 from pages.words.numbers import percent
 
 
@@ -43,7 +44,10 @@ def _said(asked: Asked, move: Move, head: int, loss: LossFacts, target: str) -> 
     facts = back_facts(back_of(asked), move, head, token)
     name, key = said.short_name(asked.run, move), labels[keys_of(move)][facts.key]
     about = said_backward.Telling(facts, name, row, key, head)
-    return {"says": said_backward.says_back(about), "sizes": said_backward.says_size(about)}
+    says = said_backward.says_back(about)
+    if move == back_of(asked).moves[-1]:
+        says = sentences(says, said_backward.says_learning(back_of(asked).weight))
+    return {"says": says, "sizes": said_backward.says_size(about)}
 
 
 def _ends(loss: LossFacts, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -61,7 +61,8 @@ PROJECTED = {
 class Telling:
     """What a sentence is of: the numbers, and how tokens and head are called.
 
-    `token`: the one that is looked at; `key`: the one that the facts name.
+    `token`: the one that is looked at; `key`: the one that the facts name; `is_rest`: whether
+    attention only rests there.
     """
 
     run: Run
@@ -69,6 +70,7 @@ class Telling:
     token: str
     key: str
     head: int
+    is_rest: bool = False
 
 
 def title(run: Run, move: Move) -> str:
@@ -109,14 +111,8 @@ def says_move(told: Telling) -> str:
         expert=from_one(facts.key),
         mixer=terms.option(config.token_mixer),
     )
-    return sentences(said, _(RESTS)) if _is_rest(told) else said
-
-
-def _is_rest(told: Telling) -> bool:
-    """Whether a token of a text reads little but the first, as heads do that look for nothing."""
-    facts, kind = told.facts, told.run.config.architecture
-    is_first = facts.move.kind is MoveKind.ATTEND and facts.key == 0 and told.token != told.key
-    return is_first and kind is Architecture.GPT and facts.number > RESTS_FROM
+    is_rest = told.is_rest and facts.number and facts.move.kind is MoveKind.ATTEND
+    return sentences(said, _(RESTS)) if is_rest else said
 
 
 def _template(told: Telling) -> str:
@@ -126,6 +122,8 @@ def _template(told: Telling) -> str:
             return PROJECTED[facts.move.stage.removeprefix(CROSS)]
         case MoveKind.MASK if not facts.n:
             return NOTHING_MASKED
+        case MoveKind.ATTEND if not facts.number:
+            return READS_ITSELF
         case MoveKind.ADD if not config.norm.residual:
             return NO_RESIDUAL
         case MoveKind.JOIN if not config.attends_in(facts.move.layer or 0):
@@ -156,11 +154,11 @@ OF_STAGES = {
     ),
     "read": N_("The queries read from this memory what each token needs."),
 }
-RESTS_FROM = 0.4  # of the weight of all heads
 RESTS = N_(
     "The first token is often only a resting place: heads that find nothing to read here put "
     "their weight on it (an attention sink)."
 )
+READS_ITSELF = N_("Tokens read from each other to learn their context; “{token}” sees only itself.")
 NOTHING_MASKED = N_("The mask rules out no pair here: every token may see every other one.")
 NO_RESIDUAL = N_(
     "This model has no residual connection, so what was written replaces the numbers that the "
@@ -197,8 +195,8 @@ TEMPLATES = {
         "The results of all heads ({of}) are combined into {d_model} numbers for each token."
     ),
     MoveKind.ATTEND: N_(
-        "Tokens read from each other to learn their context: “{token}” reads most from "
-        "“{key}” ({share})."
+        "Tokens read from each other to learn their context: of the other tokens, “{token}” "
+        "reads most from “{key}” ({share})."
     ),
     MoveKind.CARRY: N_(
         "{mixer} hands a memory on from each token to the next; no token reads from another "

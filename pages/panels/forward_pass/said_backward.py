@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from blocks.inspection.scene_backward import Weight
 from blocks.inspection.scene_backward_facts import BackFacts, LossFacts
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.faults import N_
@@ -45,9 +46,14 @@ TEMPLATES = {
     ),
     MoveKind.MIX: N_("Each head gets the gradient of its own part; this is head {head}."),
 }
+TWO_PARTS_FIRST = N_(
+    "These numbers went two ways towards the loss: straight on along the residual stream, and into "
+    "the part that read them. So a small change of them acts twice, and two gradients meet here "
+    "and are added: one from the stream (size {straight}), one through that part ({through})."
+)
 TWO_PARTS = N_(
-    "Two gradients meet here and are added: one comes straight along the residual stream (size "
-    "{straight}), one through the part that read it ({through})."
+    "Here again two gradients meet and are added: one straight from the stream (size {straight}), "
+    "one through the part that read it ({through})."
 )
 WRITTEN = N_(
     "A sum passes its gradient on unchanged, both to the stream and to the part that wrote into it."
@@ -61,8 +67,8 @@ def says_back(told: Telling) -> str:
     """One sentence with the gradients of this step."""
     facts = told.facts
     text = ONE
-    if facts.straight is not None:
-        text = TWO_PARTS
+    if facts.straight is not None and facts.move.kind is not MoveKind.EMBED:
+        text = TWO_PARTS_FIRST if facts.is_first else TWO_PARTS
     elif facts.move.kind in WRITES:
         text = WRITTEN
     elif facts.move.kind in TEMPLATES:
@@ -76,6 +82,28 @@ def says_back(told: Telling) -> str:
         through=readable(facts.through or 0.0),
         number=readable(facts.number).replace("-", "−"),
     )
+
+
+LEARNING = N_(
+    "Each weight of the model now moves a little against its own gradient, and that is learning."
+)
+FALLS = N_(
+    "Of the {n} weights in the first layer, one has the largest gradient: it is {value}, its "
+    "gradient is {gradient}, above 0, so it becomes a little smaller."
+)
+RISES = N_(
+    "Of the {n} weights in the first layer, one has the largest gradient: it is {value}, its "
+    "gradient is {gradient}, below 0, so it becomes a little larger."
+)
+
+
+def says_learning(weight: Weight | None) -> str:
+    """What the gradients are for, at one weight where it is known."""
+    if weight is None or not weight.gradient:
+        return _(LEARNING)
+    text = _(FALLS if weight.gradient > 0 else RISES)
+    value, gradient = (readable(x).replace("-", "−") for x in weight[1:])
+    return sentences(_(LEARNING), text.format(n=f"{weight.n:,}", value=value, gradient=gradient))
 
 
 def says_size(told: Telling) -> str:
