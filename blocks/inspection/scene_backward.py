@@ -109,8 +109,8 @@ def backward(
 def _first_layer(model: Model) -> list[Tensor]:
     """The matrices of its weights; none where they are too many."""
     starts = ("layers.0.", "encoder.layers.0.")
-    own = [x for name, x in model.named_parameters() if name.startswith(starts) and x.requires_grad]
-    found = [x for x in own if x.ndim > 1]
+    own = (x for name, x in model.named_parameters() if name.startswith(starts))
+    found: list[Tensor] = [x for x in own if x.requires_grad and x.ndim > 1]
     return found if sum(x.numel() for x in found) <= MOST_WEIGHTS else []
 
 
