@@ -130,12 +130,14 @@ def says_measures(facts: ClockFacts) -> str | None:
     if not isinstance(facts, SumFacts):
         return None
     text = _(
-        "Restricted loss uses only the key frequencies {keys}: it falls as the circuit forms."
-        " Excluded loss leaves them out and is measured on the training questions: it rises "
-        "as the model comes to answer through the circuit. Both can be computed only after "
-        "the run, when the frequencies are known."
+        "Restricted loss uses only the key frequencies {keys}, on all questions: it falls as the "
+        "circuit forms. Excluded loss leaves them out, on the training questions: near 0, these "
+        "would be known by heart in another way; above a blind guess ({guess:.2f} nats), the "
+        "answers depend on the key frequencies. Both can be computed only after the run, when the "
+        "frequencies are known. Losses below {lowest:g} are drawn at the edge."
     )
-    keys = text.format(keys=", ".join(map(str, sorted(facts.keys))))
+    frequencies = ", ".join(map(str, sorted(facts.keys)))
+    keys = text.format(keys=frequencies, guess=facts.guess, lowest=shared.LOWEST)
     return sentences(keys, _norm(facts) if facts.has_learned else "")
 
 
