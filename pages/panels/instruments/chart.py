@@ -76,8 +76,8 @@ def says_chart(facts: ChartFacts) -> str:
         worst_n=worst.n,
     )
     held = _(
-        "Random answers, and models with random weights or trained on shuffled answers, score"
-        " at chance level, as they must."
+        "No random answers, and no models with random weights or trained on shuffled answers,"
+        " score above chance, as it must be."
     )
     return sentences(said, held if not facts.too_good else says_red(facts) or "")
 

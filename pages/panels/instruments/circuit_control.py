@@ -27,8 +27,9 @@ def says_control(found: Recorded) -> str:
         )
     elif found.is_proof:
         so = _(
-            "A rule costs the same however many texts follow it; without a rule, each answer "
-            "costs extra weights. So a circuit is small here because there is a rule to find."
+            "With a rule, a few dozen weights suffice for 8, 16 or 32 texts alike; without "
+            "one, it takes hundreds. So a circuit is small here because there is a rule to "
+            "find."
         )
     else:
         so = _(

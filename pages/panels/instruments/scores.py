@@ -97,7 +97,7 @@ PANEL = Panel(
         Text(N_("**The instruments, tested on models whose answers are known**")),
         Table(score_table, "instrument_scores"),
         Text(says_stable),
-        Text(N_("**Controls, which must score at chance**")),
+        Text(N_("**Controls, which must not score above chance**")),
         Table(control_table, "control_scores", height=360),
         Note(
             N_(
