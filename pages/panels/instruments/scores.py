@@ -9,9 +9,11 @@ from blocks.known.chart import ChartFacts, chart_facts
 from blocks.known.scores import Score, score
 from blocks.known.words import INSTRUMENTS, QUESTIONS
 from blocks.model.faults import N_
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.page.declared import Panel
 from pages.panels.instruments.chart import says_red
-from pages.show.parts import Note, Say, Table, Text
+from pages.show.parts import Note, OffScreen, Say, Shown, Table, Text
 from pages.words.language import _, bracketed, enumeration, fill, sentences
 
 
@@ -45,6 +47,47 @@ def says_stable(facts: ChartFacts) -> str:
     )
     least = facts.least_stable
     return fill(text, least, name=_(INSTRUMENTS[least.instrument]), trained=facts.trained_points)
+
+
+def intervals(facts: ChartFacts) -> Chart:
+    """The mean score of each instrument with its interval, and chance; the best on top."""
+    scores = sorted(facts.scores.values(), key=lambda each: -each.mean)
+    names = [_(INSTRUMENTS[each.instrument]) for each in scores]
+    rows = pd.DataFrame(
+        {
+            "row": range(len(scores)),
+            "name": names,
+            "mean": [each.mean for each in scores],
+            "chance": [each.chance for each in scores],
+            "least": [each.mean_ends[0] for each in scores],
+            "most": [each.mean_ends[1] for each in scores],
+        }
+    )
+    ends = rows.melt(["row", "name", "mean", "chance"], ["least", "most"], value_name="end")
+    look = Look(_("95% interval"), palette.EMBEDDING, width=3)
+    spans = [
+        line("end", look, rows=span, in_legend=row == 0, hover="")
+        for row, span in ends.groupby("row")
+    ]
+    return Chart(
+        _("Mean score of each instrument"),
+        rows,
+        Axis(_("mean score (F1)"), (0, 1.02), is_share=True),
+        Axis(
+            ends=(len(names) - 0.4, -0.6),
+            of="row",
+            ticks=range(len(names)),
+            said=lambda i: names[int(i)],
+        ),
+        [
+            *spans,
+            dots("mean", Look(_("mean score"), palette.EMBEDDING, "circle", size=11)),
+            dots("chance", Look(_("chance"), palette.FEED_FORWARD, "x", size=9)),
+        ],
+        hover=_("{name}: {mean:.0%}, interval {least:.0%} to {most:.0%}, chance {chance:.0%}"),
+        tall=30 * len(names) + 130,
+        legend=Legend.ABOVE,
+    )
 
 
 def score_table(facts: ChartFacts) -> pd.DataFrame:
@@ -94,11 +137,14 @@ PANEL = Panel(
     code=(score,),
     shows=(
         Say(says_scores),
-        Text(N_("**The instruments, tested on models whose answers are known**")),
-        Table(score_table, "instrument_scores"),
-        Text(says_stable),
-        Text(N_("**Controls, which must not score above chance**")),
-        Table(control_table, "control_scores", height=360),
+        Shown(intervals, "score_intervals", room=520),
+        OffScreen(
+            Text(N_("**The instruments, tested on models whose answers are known**")),
+            Table(score_table, "instrument_scores"),
+            Text(says_stable),
+            Text(N_("**Controls, which must not score above chance**")),
+            Table(control_table, "control_scores", height=360),
+        ),
         Note(
             N_(
                 "The mean score is F1, the harmonic mean of precision and recall, over "
