@@ -137,7 +137,7 @@ PANEL = Panel(
     code=(score,),
     shows=(
         Say(says_scores),
-        Shown(intervals, "score_intervals", room=520),
+        Shown(intervals, "score_intervals", room=500),
         OffScreen(
             Text(N_("**The instruments, tested on models whose answers are known**")),
             Table(score_table, "instrument_scores"),
