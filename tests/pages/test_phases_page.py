@@ -41,6 +41,8 @@ def test_what_is_learned_is_said_first_and_what_the_curves_do_by_the_run():
     facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
     assert "41 + 30 = 71, which is 59 + 12" in grokking.says_when(facts).split(". ")[0]
     assert set(grokking.LEARNS) == set(SETUPS)
+    other = shared.facts_of(Clock(kind=TaskKind.MODULAR_SUBTRACTION), 0)  # three in four by then
+    assert "grokking" in grokking.says_when(facts) and "grokking" not in grokking.says_when(other)
     shares = facts.table.set_index("step")[["learned_accuracy", "accuracy"]]
     for share in shares:
         start, end, way = facts.stretch(share)

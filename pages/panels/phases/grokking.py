@@ -74,8 +74,8 @@ def _memorized(facts: ClockFacts) -> str:
         text = _("In the end, it answers {share} of its training questions correctly.")
         return text.format(share=percent(facts.last.learned_accuracy))
     text = _(
-        "By step {step:,}, it answers more than 99% of its training questions correctly, but "
-        "only {share} of those that it never sees."
+        "By step {step:,}, it answers more than 99% of its training questions correctly, and "
+        "{share} of those that it never sees."
     )
     return text.format(step=facts.memorized.step, share=percent(facts.memorized.accuracy))
 
@@ -85,7 +85,7 @@ def _learned(facts: ClockFacts) -> str:
         text = _("Of the questions that it never sees, it answers {share} correctly in the end.")
         return text.format(share=percent(facts.last.accuracy))
     text = _("From step {learned_at:,} on, more than 99% of the unseen questions are correct, too.")
-    if isinstance(facts, SumFacts):
+    if facts.memorized and facts.memorized.accuracy < 0.5:
         text = sentences(text, _("Such late understanding is called **grokking**."))
     return fill(text, facts)
 
