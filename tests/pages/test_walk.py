@@ -93,13 +93,13 @@ def assert_is_presented(at: AppTest, page: str, **query: object) -> None:
     if page == PAGES[0]:
         press(at, "end_present")
         return assert_works(at, warnings=None)
-    shown: list[str] = []
-    while shown[-1:] != [(title := at.title[0].value)]:
+    shown = [at.title[0].value]
+    while any(key.key == "panel_on" and not key.disabled for key in at.button):
+        press(at, "panel_on")
         assert_works(at, warnings=None)
         assert len(at.title) == 1
-        shown.append(title)
-        press(at, "panel_on")
-    way_back = [*reversed(shown[:-1]), shown[0]]
+        shown.append(at.title[0].value)
+    way_back = shown[-2::-1]
     for title in way_back if page == WALKED_BACK else way_back[:1]:
         press(at, "panel_back")
         assert at.title[0].value == title

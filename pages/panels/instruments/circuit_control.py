@@ -27,9 +27,8 @@ def says_control(found: Recorded) -> str:
         )
     elif found.is_proof:
         so = _(
-            "With a rule, a few dozen weights suffice for 8, 16 or 32 texts alike; without "
-            "one, it takes hundreds. So a circuit is small here because there is a rule to "
-            "find."
+            "With a rule, a few dozen weights suffice; without one, it takes hundreds. So a "
+            "circuit is small here because there is a rule to find."
         )
     else:
         so = _(

@@ -132,11 +132,10 @@ def _width_axis(widths: pd.Series) -> Axis:
 def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> str:
     """What is trained, and which rate is meant."""
     text = _(
-        "GPTs with d_model {widths}, at most {layers} layers, heads of width {d_head}, "
-        "separate tables for input and output, and everything else as in {whose}, trained on "
-        "text of known entropy with {n} updates each, from seed {seed}. Standard weights are "
-        "initialized as in PyTorch; under muP, the weights that write to the stream, and the "
-        "logits, start at zero."
+        "GPTs like {whose} with d_model {widths}, at most {layers} layers, d_head {d_head} "
+        "and untied embeddings: {n} updates each on text of known entropy, seed {seed}. "
+        "Standard weights are initialized as in PyTorch; under muP, the weights that write to"
+        " the stream, and the logits, start at zero."
     )
     is_shipped = narrowest(config) == shipped_searches()[0].config
     said = text.format(
