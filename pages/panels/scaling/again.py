@@ -39,7 +39,7 @@ def _says_late(is_lost: bool, value: float) -> str:
     if is_lost:
         text = _(
             "Seen {most} times, it is worth less than seen once, far from the {far:.1f} times"
-            " that the formula predicts: so little text is simply memorized."
+            " that the formula predicts."
         )
     most = EPOCHS[-1]
     return text.format(most=most, late=value, far=expected_worth(most))
@@ -82,6 +82,8 @@ def worth_chart(found: Found) -> Chart:
             "fresh": EPOCHS,
         }
     )
+    once = max(each.excess for each in found if each.epochs == 1)
+    held = [each.epochs for each in found if each.excess <= once]  # beyond, it is worth less than 1
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
     title = _("worth, relative to the same text seen once (logarithmic)")
     return Chart(
@@ -95,7 +97,11 @@ def worth_chart(found: Found) -> Chart:
                 "expected",
                 Look(_("formula of Muennighoff et al. 2023"), palette.ATTENTION, dash="dot"),
             ),
-            line("worth", Look(_("measured"), palette.PINNED, "circle")),
+            line(
+                "worth",
+                Look(_("measured"), palette.PINNED, "circle"),
+                rows=rows[rows["epochs"].isin(held)],
+            ),
         ],
         hover="{epochs}: {y:.2f}",
         legend=Legend.FOOT,

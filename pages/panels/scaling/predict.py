@@ -105,11 +105,12 @@ def says_bend(facts: PredictFacts) -> str:
 def says_all(facts: PredictFacts) -> str:
     """The same test of every budget that can be foretold."""
     inside, n = facts.inside_of_all
-    return _(
+    said = _(
         "The same test was made for every budget that has three cheaper ones: each was "
         "predicted by a law fitted to the cheaper ones only. Of the {n} runs predicted in "
         "this way, {inside} had a loss inside their 90% band."
     ).format(n=n, inside=inside)
+    return sentences(said, _("The band is probably wider than necessary.") if inside == n else "")
 
 
 def says_band_of(_facts: PredictFacts) -> str:
@@ -117,7 +118,8 @@ def says_band_of(_facts: PredictFacts) -> str:
     return _(
         "The band includes two things: how much the law changes when one budget or the "
         "cheapest ones are left out and the runs of the others are resampled, and how much "
-        "single runs scatter around it."
+        "single runs scatter around it. The fit knows nothing of the entropy of the text, so part "
+        "of the band may lie below it, where no run can come."
     )
 
 
