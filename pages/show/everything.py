@@ -76,7 +76,7 @@ def collect(draw: Draw, parts: Parts, before: str) -> None:
     `before`: what is read first.
     """
     steps, found = lecture.steps(), lecture.COLLECTED.get() or ()
-    at, title = len(found), lecture.steps()[len(found)].title
+    at, title = len(found), steps[len(found)].title
     text = _("Panel {n} of {all}: {title}").format(n=at + 1, all=len(steps), title=title)
     st.progress(at / len(steps), text)
     ASKED.keep(True)

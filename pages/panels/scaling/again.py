@@ -5,6 +5,7 @@ import pandas as pd
 from blocks.scaling.repeated import EPOCHS, Learned, expected_worth, worth
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.panels.scaling.charts import tried_axis
 from pages.panels.scaling.shared import size
 from pages.show.parts import Beside, Note, Say, Shown
 from pages.words.language import _, sentences
@@ -30,7 +31,12 @@ def says_again(found: Found) -> str:
     )
     values = worth(found)
     value = text.format(few=few, here=values[few], there=expected_worth(few))
-    return sentences(said, value, _says_late(of[most] > found[-1].excess, values[most]))
+    return sentences(said, value, _says_late(most not in _held(found), values[most]))
+
+
+def _held(found: Found) -> list[int]:
+    """Epochs after which the text is worth as much as seen once, or more: so far it is measured."""
+    return [each.epochs for each in found if each.excess <= found[-1].excess]
 
 
 def _says_late(is_lost: bool, value: float) -> str:
@@ -82,8 +88,6 @@ def worth_chart(found: Found) -> Chart:
             "fresh": EPOCHS,
         }
     )
-    once = max(each.excess for each in found if each.epochs == 1)
-    held = [each.epochs for each in found if each.excess <= once]  # beyond, it is worth less than 1
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
     title = _("worth, relative to the same text seen once (logarithmic)")
     return Chart(
@@ -100,7 +104,7 @@ def worth_chart(found: Found) -> Chart:
             line(
                 "worth",
                 Look(_("measured"), palette.PINNED, "circle"),
-                rows=rows[rows["epochs"].isin(held)],
+                rows=rows[rows["epochs"].isin(_held(found))],
             ),
         ],
         hover="{epochs}: {y:.2f}",
@@ -111,7 +115,7 @@ def worth_chart(found: Found) -> Chart:
 
 def _epochs_axis() -> Axis:
     title = _("epochs: how often each token is seen (logarithmic)")
-    return Axis(title, of="epochs", is_log=True, ticks=EPOCHS, said="{:.0f}".format)
+    return tried_axis(title, "epochs", EPOCHS)
 
 
 def says_how(found: Found) -> str:

@@ -11,6 +11,7 @@ from blocks.scaling.critical_batch import TARGET, Fit, Reached, fit_of
 from blocks.scaling.plan import SEQ_LEN
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, dots, line
+from pages.panels.scaling.charts import tried_axis
 from pages.panels.scaling.shared import size
 from pages.show.parts import Beside, Details, Say, Shown, Table
 from pages.words.language import _, sentences
@@ -85,13 +86,7 @@ def _chart(found: Found, title: str, axis: str, tokens: int, level: Level) -> Ch
     return Chart(
         title,
         rows,
-        Axis(
-            _("batch size, in texts (logarithmic)"),
-            of="batch_size",
-            is_log=True,
-            ticks=[*rows["batch_size"]],
-            said="{:.0f}".format,
-        ),
+        tried_axis(_("batch size, in texts (logarithmic)"), "batch_size", rows["batch_size"]),
         Axis(axis, ends, is_log=True, said=size),
         [
             line("y", Look(_("fit: S_min + E_min / B"), palette.ATTENTION), rows=curve),

@@ -1,5 +1,7 @@
 """The valleys, the best sizes, and losses against what is expected, as charts."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from blocks.scaling.lab import PredictFacts, ValleyFacts
@@ -26,6 +28,11 @@ def size_axis(values: pd.Series) -> Axis:
 def flops_axis(values: pd.Series) -> Axis:
     title = _("training FLOPs C = 6·N·D (logarithmic)")
     return Axis(title, (values.min(), values.max()), of="flops", is_log=True, said=in_flops)
+
+
+def tried_axis(title: str, of: str, tried: Iterable[float]) -> Axis:
+    """An axis with the whole numbers that were tried, on a logarithmic scale."""
+    return Axis(title, of=of, is_log=True, ticks=sorted(set(tried)), said="{:.0f}".format)
 
 
 def valley_chart(facts: ValleyFacts) -> Chart:

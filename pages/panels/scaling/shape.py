@@ -5,6 +5,7 @@ import pandas as pd
 from blocks.scaling.depth import FLOPS, SIZE, Shaped
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.panels.scaling.charts import tried_axis
 from pages.panels.scaling.shared import in_flops, size
 from pages.show.parts import Note, Say, Shown
 from pages.words.language import _
@@ -53,13 +54,7 @@ def shape_chart(found: Found) -> Chart:
     return Chart(
         _("Equal parameters and FLOPs: from wide to deep"),
         rows,
-        Axis(
-            _("n_layers (logarithmic)"),
-            of="n_layers",
-            is_log=True,
-            ticks=[*rows["n_layers"]],
-            said="{:.0f}".format,
-        ),
+        tried_axis(_("n_layers (logarithmic)"), "n_layers", rows["n_layers"]),
         Axis(_("nats above the entropy"), from_0=True),
         [
             line(

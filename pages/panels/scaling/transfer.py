@@ -28,6 +28,7 @@ from blocks.training.recipe import OptimizerKind
 from pages.figures.chart import Axis, Chart, Legend, Look, line
 from pages.page.declared import Panel
 from pages.page.frame import section
+from pages.panels.scaling.charts import tried_axis
 from pages.panels.scaling.rates import COLORS, NAMES, RATE_ITEMS, rate_facts
 from pages.show import words
 from pages.show.chart import show
@@ -106,7 +107,7 @@ def slope_chart(facts: SlopeFacts) -> Chart:
     return Chart(
         _("How far {n} updates move the model").format(n=facts.n_updates),
         rows,
-        _width_axis(rows["width"]),
+        tried_axis(_("d_model (logarithmic)"), "width", rows["width"]),
         Axis(_("RMS of the change (logarithmic)"), (ends.min(), ends.max()), is_log=True),
         [
             line(
@@ -121,12 +122,6 @@ def slope_chart(facts: SlopeFacts) -> Chart:
         legend=Legend.FOOT,
         tall=320,
     )
-
-
-def _width_axis(widths: pd.Series) -> Axis:
-    ticks = sorted(set(widths))
-    title = _("d_model (logarithmic)")
-    return Axis(title, of="width", is_log=True, ticks=ticks, said="{:.0f}".format)
 
 
 def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> str:
