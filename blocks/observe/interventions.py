@@ -195,6 +195,12 @@ def replacements(
     return found
 
 
+def lasting(interventions: Iterable[Intervention]) -> tuple[Intervention, ...]:
+    """Those that hold for tokens still to be written: parts that are off at every token."""
+    off = (each for each in interventions if each.kind is InterventionKind.ZERO)
+    return tuple(each for each in off if each.token is None)
+
+
 def patched_from(patch: Intervention, other: Recording | None) -> Tensor:
     """What passed there for the other input. Raises `ConfigError` where nothing says that."""
     if other is None:

@@ -5,9 +5,8 @@ is on its way to us while the next one is made.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from torch import Tensor
 from blocks.model.held_cache import HeldCache
 from blocks.model.kv_cache import KVCache
 from blocks.model.models import GPT
-from blocks.model.probe import PatternProbe, Probe, listening
+from blocks.model.probe import PatternProbe, Probe, Replacement, listening
 from blocks.observe.captured import Again, fill
 from blocks.observe.reading import Reading
 from blocks.text.sampling import SamplingConfig, chosen, draw_chances
@@ -41,7 +40,8 @@ class Made(NamedTuple):
 class Decoding:
     """Goes on with a text that a cache has read, up to `room` tokens; `token_id` comes next.
 
-    `is_lost`: the device has no memory for it, or cannot hold it as a graph, and it ends here.
+    `replace` does the same at every token. `is_lost`: the device has no memory for it, or cannot
+    hold it as a graph, and it ends here.
     """
 
     def __init__(
@@ -54,8 +54,10 @@ class Decoding:
         *,
         room: int,
         is_observed: bool,
+        replace: Mapping[str, Replacement],
     ):
         self.model, self.sampling, self.random = model, sampling, random
+        self.replace = replace
         weight = next(model.parameters())
         self.device, self.dtype = weight.device, weight.dtype
         self.is_observed, self.room, self.n_read = is_observed, room, cache.seen
@@ -114,8 +116,8 @@ class Decoding:
     @torch.no_grad()
     def step(self) -> None:
         """Read the token, choose the next, and stand one place further."""
-        patterns = _Patterns()
-        with listening(patterns) if self.is_observed else nullcontext():
+        patterns = _Patterns(self.replace, is_observed=self.is_observed)
+        with listening(patterns):
             last = self.model.encode_cached(self._ids, self.cache)
             logits = self.model.unembed_logits(last)[0, -1]
         token_id = chosen(logits, self.sampling, self._chances)
@@ -151,18 +153,22 @@ class _DrawnAhead:
 
 
 class _Patterns:
-    """Listens to the attention weights of one token."""
+    """Listens to the attention weights of one token, and replaces what is changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, replace: Mapping[str, Replacement], *, is_observed: bool) -> None:
+        self.replace, self.is_observed = replace, is_observed
         self.found: list[Tensor] = []
 
     def wants(self, probe: Probe) -> bool:
         """Only these."""
-        return isinstance(probe, PatternProbe)
+        is_pattern = self.is_observed and isinstance(probe, PatternProbe)
+        return is_pattern or probe.path in self.replace
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
-        """Keep them, and let them pass."""
-        if isinstance(probe, PatternProbe):
+        """Keep them, and let pass what is to pass."""
+        if probe.path in self.replace:
+            x = self.replace[probe.path](x)
+        if self.is_observed and isinstance(probe, PatternProbe):
             self.found.append(x[0, :, -1])
         return x
 

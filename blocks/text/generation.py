@@ -1,7 +1,7 @@
 """A text grows token by token, each chosen from what the model makes of those before it."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,9 +15,9 @@ from blocks.model.kv_cache import KVCache, kv_cache_bytes
 from blocks.model.masks import sliding_window
 from blocks.model.model_input import check_input
 from blocks.model.models import GPT
-from blocks.model.probe import Replacement
 from blocks.model.randomness import generator
 from blocks.observe.captured import can_capture
+from blocks.observe.interventions import Intervention, replacements
 from blocks.observe.recording import record
 from blocks.text.decoding import Decoding, Made
 from blocks.text.sampling import SamplingConfig, choose
@@ -58,8 +58,9 @@ class Generation:
 
     With `use_cache` off everything is computed anew for each token; the tokens are the same.
     A token of `stop` is the last that is written.
-    `replace` changes what passes at some probes, as `record` does. Raises `ConfigError` where the
-    model cannot read the prompt, or answers with what is no number.
+    `interventions` are made at every token, so none names a token, and none is a patch (see
+    `lasting`). Raises `ConfigError` where the model cannot read the prompt, or answers with what is
+    no number.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Generation:
         window_size: int | None = None,
         use_cache: bool = True,
         is_observed: bool = False,
-        replace: Mapping[str, Replacement] | None = None,
+        interventions: Collection[Intervention] = (),
         stop: Collection[int] = (),
     ):
         check_input(model, torch.tensor([[*prompt]], dtype=torch.long, device="cpu"))
@@ -81,13 +82,13 @@ class Generation:
         self.token_ids, self.n_prompt = list(prompt), len(prompt)
         self.stop = stop
         self.window_size, self.use_cache = window_size, use_cache
-        self.is_observed, self.replace = is_observed, replace or {}
+        self.is_observed, self.replace = is_observed, replacements(interventions)
         self.random = generator(seed, "sampling")
         self.new_tokens: list[NewToken] = []
         self.start = 0
         self.cache = KVCache(config, window_size=window_size)
         self.device = next(model.parameters()).device
-        self._can_hold = use_cache and not self.replace and can_capture(config, self.device)
+        self._can_hold = use_cache and can_capture(config, self.device)
         self._decoding: Decoding | None = None
 
     @property
@@ -167,6 +168,7 @@ class Generation:
                 self.random,
                 room=room,
                 is_observed=self.is_observed,
+                replace=self.replace,
             )
         except RuntimeError:  # no memory for a second cache
             self._can_hold = False
@@ -191,11 +193,13 @@ class Generation:
         if not self.is_observed and not self.replace:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
-        attending = self.config.attention_layers
+        attending = self.config.attention_layers if self.is_observed else ()
         keep, later = set[str](), {"pattern"} if attending else set[str]()
         if self.cache.seen:
             keep, later = later, keep
         seen = record(self._forward, ids, keep=keep, later=later, replace=self.replace)
+        if not self.is_observed:
+            return seen.output[0, -1], None
         if not attending:
             return seen.output[0, -1], ids.new_empty(self.config.n_layers, self.config.n_heads, 0)
         last = slice(-1, None)

@@ -251,7 +251,12 @@ def generation(place: Place, name: str, aim: str) -> None:
     n = 8 if place.is_toy else 256
     ids = [i % config.vocab_size for i in range(n // 4)]
     warm = SamplingConfig(temperature=0.8, top_k=50, top_p=0.95)
-    ways = {"": {}, ", sampled": {"sampling": warm}, ", patterns seen": {"is_observed": True}}
+    ways: dict[str, dict[str, Any]] = {
+        "": {},
+        ", sampled": {"sampling": warm},
+        ", patterns seen": {"is_observed": True},
+        ", a head off": {"interventions": heads_of(config)[:1]},
+    }
     speeds = []
     for way, more in ways.items():
         texts: list[Generation] = []

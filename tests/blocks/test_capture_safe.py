@@ -24,7 +24,7 @@ from blocks.model.models import GPT, Encoder, Model, _unfilled
 from blocks.model.probe import listening, name_probes
 from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.observe.edits import Edits
-from blocks.observe.interventions import InterventionKind
+from blocks.observe.interventions import InterventionKind, heads_of, replacements
 from blocks.observe.recording import Recorder
 from blocks.observe.replay import _Editing
 from blocks.observe.run import PATTERNS
@@ -114,7 +114,9 @@ def write(model: Encoder, cache: KVCache) -> None:
     sampling = SamplingConfig(temperature=0.7, top_k=3, top_p=0.9)
     assert isinstance(model, GPT)
     room, random = 2 * N_TOKENS, torch.Generator()
-    written = Decoding(model, cache, 1, sampling, random, room=room, is_observed=True)
+    off = replacements(heads_of(model.config)[:1])
+    how = {"room": room, "is_observed": True, "replace": off}
+    written = Decoding(model, cache, 1, sampling, random, **how)
     written._chances = torch.empty(model.config.vocab_size, device=META)
     written.step()
 

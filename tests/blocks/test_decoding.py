@@ -16,6 +16,7 @@ from blocks import PRESETS, ModelConfig, build
 from blocks.model.kinds import Architecture
 from blocks.model.randomness import generator
 from blocks.observe.captured import can_capture
+from blocks.observe.interventions import Intervention, Part, heads_of
 from blocks.text import decoding, generation
 from blocks.text.decoding import AHEAD, Decoding
 from blocks.text.generation import Generation
@@ -65,6 +66,26 @@ def test_every_gpt_writes_the_same_in_tensors_that_stay():
     for i, config in enumerate(each for each in configs if each.architecture is Architecture.GPT):
         how = {"sampling": WARM, "is_observed": True, "window_size": 3} if i % 2 else {}
         assert_same(written(config, held=True, **how), written(config, held=False, **how))
+
+
+def test_parts_stay_off_in_tensors_that_stay():
+    for config in (CONFIG.replace(n_kv_heads=1), CONFIG.replace(token_mixer="gated_delta")):
+        off = heads_of(config)[:2]
+        found = written(config, held=True, n=5, interventions=off)
+        assert_same(found, written(config, held=False, n=5, interventions=off))
+        assert found._decoding is not None
+        untouched = written(config, held=True, n=5).new_tokens[-1].logits
+        assert not torch.allclose(found.new_tokens[-1].logits, untouched)
+
+
+def test_a_part_that_is_off_writes_nothing_in_a_grown_text():
+    off = Intervention(part=Part.FEED_FORWARD, layer=1)
+    model = on_device(CONFIG)
+    for each in model.layers[1].feed_forward.parameters():
+        torch.nn.init.zeros_(each)
+    without = Generation(model, CONFIG, PROMPT, GREEDY, seed=3)
+    without.advance(N_NEW)
+    assert_same(written(CONFIG, held=True, interventions=[off]), without)
 
 
 def test_rooms_are_outgrown_and_the_context_moves_on():

@@ -10,14 +10,14 @@ from blocks.inspection.drafts import N_TOKENS, DraftFacts
 from blocks.model.faults import N_
 from blocks.model.models import GPT
 from blocks.model.mtp import MTPModule
-from blocks.observe.interventions import replacements
+from blocks.observe.interventions import lasting, replacements
 from blocks.observe.run import Run
 from blocks.text.speculation import speculate
 from pages.figures import palette
 from pages.figures.chart import ROW, Axis, Chart, Look, bars, line
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
-from pages.panels.gpt.growing import lasting, window_size
+from pages.panels.gpt.growing import window_size
 from pages.server import cached
 from pages.show import beside
 from pages.show.parts import Beside, Note, Say, Shown, Table, Text
@@ -45,7 +45,7 @@ def draft_facts(run: Run) -> DraftFacts:
             run.input.token_ids,
             room(run),
             window_size=window_size(run),
-            replace=replacements(lasting(run)),
+            replace=replacements(lasting(run.interventions)),
         )
     return DraftFacts(run, passes, partial(tokens.label, run))
 

@@ -13,7 +13,7 @@ from blocks.inspection.new_tokens import NewTokens
 from blocks.model import devices
 from blocks.model.masks import MaskKind
 from blocks.model.models import GPT
-from blocks.observe.interventions import Intervention, InterventionKind, replacements
+from blocks.observe.interventions import lasting
 from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
@@ -134,7 +134,7 @@ def generation(
         sampling,
         seed=seed,
         window_size=window_size(run),
-        replace=replacements(lasting(run)),
+        interventions=lasting(run.interventions),
         **more,
     )
 
@@ -184,12 +184,6 @@ def is_read_off(run: Run, n_more: int) -> bool:
     is_changed = run.interventions or run.training or run.input.n_padding
     has_room = run.input.shape[1] + n_more <= run.config.max_seq_len
     return is_as_masked(run) and has_room and not is_changed
-
-
-def lasting(run: Run) -> tuple[Intervention, ...]:
-    """The changes inside that hold for every new token: parts that are switched off at all."""
-    off = (each for each in run.interventions if each.kind is InterventionKind.ZERO)
-    return tuple(each for each in off if each.token is None)
 
 
 def window_size(run: Run) -> int | None:

@@ -9,6 +9,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.inspection.new_tokens import MOST_DRAWN, NewTokens
 from blocks.model.faults import N_
+from blocks.observe.interventions import lasting
 from blocks.observe.run import Run
 from blocks.text.bpe import END
 from blocks.text.generation import Generation, context_start
@@ -16,15 +17,7 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.page.frame import refuse
 from pages.panels.gpt import shared, writing_picture
-from pages.panels.gpt.growing import (
-    Text,
-    Writer,
-    is_as_masked,
-    lasting,
-    new_tokens,
-    text_so_far,
-    writer_of,
-)
+from pages.panels.gpt.growing import Text, Writer, is_as_masked, new_tokens, text_so_far, writer_of
 from pages.server.settings import MAX_NEW_TOKENS
 from pages.show.chart import columns, show
 from pages.show.controls import enter
@@ -49,7 +42,7 @@ AT_ONCE, A_MOMENT = 0.3, 0.1  # seconds
 
 def says_mask(run: Run) -> str:
     """Text grows causally whatever the mask of the run; empty where that is the same."""
-    if len(lasting(run)) < len(run.interventions):
+    if len(lasting(run.interventions)) < len(run.interventions):
         return _(
             "Ablated parts stay ablated when new tokens are generated; other changes do "
             "not carry over to them."

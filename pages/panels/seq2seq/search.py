@@ -10,7 +10,7 @@ import pandas as pd
 from blocks.inspection import predictions, search
 from blocks.inspection.search import AgainstGreedy, CandidateFacts, SearchFacts
 from blocks.model.models import EncoderDecoder
-from blocks.observe.interventions import Intervention, InterventionKind, replacements
+from blocks.observe.interventions import lasting, replacements
 from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch
 from pages.server import cached, starts
@@ -84,12 +84,6 @@ def _writers() -> Shelf[Search, Writer]:
 def writer(asked: Search) -> Writer:
     """The one who writes the target; the same for all who ask for the same."""
     return _writers().get(asked)
-
-
-def lasting(changes: tuple[Intervention, ...]) -> tuple[Intervention, ...]:
-    """The changes inside that hold for every new token: parts that are switched off at all."""
-    off = (each for each in changes if each.kind is InterventionKind.ZERO)
-    return tuple(each for each in off if each.token is None)
 
 
 def current_search(run: Run, state: State) -> Search:
