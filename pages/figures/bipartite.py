@@ -155,8 +155,10 @@ def _ends(
 
 def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: Translate) -> str:
     if pinned is None:
-        return _("receives {total:.2f} from all queries").format(total=total)
-    text = _("receives {weight:.3f} from the pinned token, {total:.2f} from all queries")
+        return _("receives a weight of {total:.2f} from all queries").format(total=total)
+    text = _(
+        "receives a weight of {weight:.3f} from the pinned token, {total:.2f} from all queries"
+    )
     return text.format(weight=found[pinned, key], total=total)
 
 

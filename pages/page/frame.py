@@ -286,7 +286,7 @@ def _ways_to_count(found: brought.Brought | None) -> None:
     with st.container(horizontal=True, key="ways_to_count"):
         for path, label in (
             ("pages/parameters.py", _("Count its parameters")),
-            ("pages/cost.py", _("Count its cost")),
+            ("pages/cost.py", _("Calculate its cost")),
         ):
             query = {**link.elsewhere(path), "preset": preset}
             st.page_link(path, label=label, icon=":material/functions:", query_params=query)

@@ -86,8 +86,8 @@ class _Waiting:
             return
         self.place = self.place or st.empty()
         text = _(
-            "Waiting for memory: this needs {need}, but other users’ models are using it ({n}"
-            " ahead of you). It starts by itself."
+            "Waiting for memory: {need} is needed here, but other users’ models are using it "
+            "({n} ahead of you). The run will start by itself."
         )
         self.place.info(
             text.format(need=bytes_text(self.need()), n=n_before), icon=":material/hourglass:"

@@ -50,7 +50,7 @@ POCKET_TITLES = {
 }
 
 FAST, MOST_VARIANTS = "fast", 8
-NO_CARD = N_("Like other published weights, {name} does not say which task it was trained on.")
+NO_CARD = N_("Like other published models, {name} does not say which task it was trained on.")
 NO_SUCH_TASK = N_(
     "The model card of {name} names no task that can be measured here: save the model "
     "again where it was trained, or choose one of these models."

@@ -146,7 +146,10 @@ def draw(title: str, show: str, query: Mapping[str, str]) -> None:
                 key="save_lecture",
             )
             label, icon = _("Make a handout"), ":material/description:"
-            told = _("One file of all its panels, which opens offline. It goes through them once.")
+            told = _(
+                "Puts all panels into one file that opens offline; each panel is opened once while "
+                "the file is made."
+            )
             st.button(label, icon=icon, help=told, on_click=collect, key="lecture_handout")
         _whole_link()
     file = st.file_uploader(_("Open a saved lecture"), ("md",), max_upload_size=1, key="lecture_md")
@@ -183,8 +186,8 @@ def _row(i: int, step: Step) -> None:
                 _("Notes for this panel"),
                 step.before,
                 help=_(
-                    "They are in your own address bar and in the file that you save, and in no "
-                    "link that is offered here."
+                    "Your notes are kept in your own address bar and in the file that you "
+                    "save; no link offered here contains them."
                 ),
                 max_chars=reading.MOST_CHARACTERS,
                 on_change=_note,

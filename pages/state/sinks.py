@@ -44,12 +44,15 @@ def with_shares(heads: pd.DataFrame, run: Run, is_apart: bool) -> pd.DataFrame:
 
 def says_apart(run: Run, is_apart: bool) -> str:
     """Which tokens are set apart, or would be."""
-    text = _("These tokens outweigh all others, and the numbers here include them: {tokens}.")
+    text = _(
+        "The values of these tokens are far larger than those of all others, and the numbers "
+        "here include them: {tokens}."
+    )
     if is_apart:
         text = _(
-            "These tokens are set apart, because their values or the attention on them "
-            "outweigh all others: {tokens}. Means, scales and rankings here are those of the "
-            "other tokens."
+            "These tokens are set apart, because their values or the attention they receive "
+            "are far larger than those of all others: {tokens}. Means, scales and rankings "
+            "here are those of the other tokens."
         )
     return sentences(text.format(tokens=names(run, found_in(run).tokens)), _says_sample(run))
 

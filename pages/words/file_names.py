@@ -27,7 +27,7 @@ INSIDE = {
     "leaks.csv": N_("Leaks through the mask"),
     "lens.csv": N_("Predictions after each layer"),
     "memory.csv": N_("Memory of each part"),
-    "next_tokens.csv": N_("Probabilities of all next tokens"),
+    "next_tokens.csv": N_("Probabilities of all possible next tokens"),
     "norms_dependence.csv": N_("What each norm depends on"),
     "norms_per_feature.csv": N_("Norms, for each feature"),
     "norms_per_token.csv": N_("Norms, for each token"),

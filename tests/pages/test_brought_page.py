@@ -121,7 +121,11 @@ def test_a_model_over_the_limit_says_the_limit_and_how_to_raise_it(
         assert words in error.value
     assert not at.warning and not at.get("plotly_chart")
     assert "d_model" not in error.value and "Stories" not in said(at)
-    ways = [each.proto for each in at.get("page_link") if each.proto.label.startswith("Count its")]
+    ways = [
+        each.proto
+        for each in at.get("page_link")
+        if each.proto.label.endswith((" its parameters", " its cost"))
+    ]
     config = brought.find("folder:large").counted
     for way, page in zip(ways, ("parameters", "cost"), strict=True):
         at = opened(f"pages/{page}.py", **{**dict(parse_qsl(way.query_string)), "panel": ""})

@@ -20,7 +20,7 @@ def test_an_instrument_is_shown_beside_the_truth():
         assert any("planted reads" in each.value for each in at.markdown), instrument
     visit(at, **CHART, instrument="leak-test", known_model="sort")
     assert_works(at)
-    assert any("was not asked" in each.value for each in at.markdown)
+    assert any("was not tested" in each.value for each in at.markdown)
 
 
 @pytest.mark.parametrize(("page", "panel"), [("gpt", "logit-lens"), ("attention", "head-probe")])

@@ -15,7 +15,7 @@ def test_each_panel_opens_with_what_was_recorded():
         "predicted in this way",
         "This text has a known entropy",
         "Every model here sees",
-        "the best rate is",
+        "the best learning rate is",
     ):
         assert each in text
 

@@ -129,7 +129,7 @@ def test_what_both_expect(monkeypatch: pytest.MonkeyPatch):
     table = pd.DataFrame({"a": [0.5, 0.25], "b": [1e-6, 0.75], "label": ["owl", "fox"]})
     facts = TwoPredictions(table, distance=0.5, agreement=0.1)
     assert in_english(monkeypatch, prediction.says_prediction, facts) == (
-        "A's top prediction is `owl` (50%), B's is `fox` (75%). The two distributions differ in "
+        "A's top prediction is `owl` (50%); B's is `fox` (75%). The two distributions differ in "
         "50% of their probability mass; over the whole text, the top predictions agree at 10% of "
         "the positions."
     )

@@ -293,10 +293,10 @@ def test_who_learns(monkeypatch, facts, english: str):
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (RACE, "Now try 4 layers, or a warm-up. Does that help training (norm placement: post)?"),
+        (RACE, "Now try 4 layers, or a warm-up. Does training then work with norm placement post?"),
         (
             replace(RACE, spec=WARM),
-            "Now try 4 layers. Does that help training (norm placement: post)?",
+            "Now try 4 layers. Does training then work with norm placement post?",
         ),
         (replace(RACE, losses=(("pre", 1.0), ("post", 2.0))), "Both learn at this depth."),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),

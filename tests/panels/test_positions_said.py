@@ -64,10 +64,7 @@ def test_what_a_kind_does(monkeypatch, facts, english: str):
     [
         (KIND, "pairs above it (2) turn slowly"),
         (replace(KIND, kind=ALIBI), "In 1 of 3 heads, a weight halves within the 16"),
-        (
-            TABLE,
-            "Waves that are 4 positions or longer account for 100% of the table's variance; noise",
-        ),
+        (TABLE, "Waves of 4 positions or more account for 100% of the table's variance; noise"),
         (TABLE, "the table is smooth"),
         (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "The table looks like noise"),
         (replace(TABLE, waves=WAVES[:0]), "too few positions"),
@@ -201,10 +198,7 @@ LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
 @pytest.mark.parametrize(
     ("facts", "english"),
     [
-        (
-            LOSS,
-            "up to 16, it is 3.00 (RoPE). Beyond the trained length, the model runs but does worse",
-        ),
+        (LOSS, "16, it is 3.00 (RoPE). Beyond the trained length, the model runs but does worse"),
         (replace(LOSS, last=1.0), "Beyond the trained length, the model does better"),
         (replace(LOSS, last=2.1), "the model does about as well as within it"),
         (replace(LOSS, last=None), "the loss is 2.00 bits per token (RoPE)."),
@@ -244,7 +238,7 @@ def test_what_brings_order_as_distance_alone(monkeypatch):
     assert said.startswith("Encodings measured so far: 2 of 5. With RoPE, order matters")
     assert "distance alone. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
-    assert "With none of the" in in_both(monkeypatch, claims.says_relative, none)["en"]
+    assert "None of the" in in_both(monkeypatch, claims.says_relative, none)["en"]
 
 
 @pytest.mark.parametrize(

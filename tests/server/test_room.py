@@ -61,7 +61,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch, turns: object, lang: str = "en") -> A
 def test_who_waits_is_told_what_for(monkeypatch: pytest.MonkeyPatch):
     at = drawn(monkeypatch, Busy(for_ever=True))
     assert (
-        "needs 1.07 GB, but other users’ models are using it (2 ahead of you)" in at.info[0].value
+        "1.07 GB is needed here, but other users’ models are using it (2 ahead of you)"
+        in at.info[0].value
     )
     assert not at.markdown
     at = drawn(monkeypatch, Busy(for_ever=True), "zh")

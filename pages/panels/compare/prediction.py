@@ -48,9 +48,9 @@ def says_prediction(facts: TwoPredictions) -> str:
     """What both expect most, and how far apart they are."""
     a, b = facts.first("a"), facts.first("b")
     text = _(
-        "A's top prediction is {a} ({p_a}), B's is {b} ({p_b}). The two distributions differ "
-        "in {share} of their probability mass; over the whole text, the top predictions "
-        "agree at {agreement} of the positions."
+        "A's top prediction is {a} ({p_a}); B's is {b} ({p_b}). The two distributions differ "
+        "in {share} of their probability mass; over the whole text, the top predictions agree"
+        " at {agreement} of the positions."
     )
     return text.format(
         a=literal(a["label"]),

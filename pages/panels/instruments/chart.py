@@ -76,8 +76,8 @@ def says_chart(facts: ChartFacts) -> str:
         worst_n=worst.n,
     )
     held = _(
-        "No random answers, and no models with random weights or trained on shuffled answers,"
-        " score above chance, as it must be."
+        "Random answers, models with random weights and models trained on shuffled answers do"
+        " not score above chance, as it should be."
     )
     return sentences(said, held if not facts.too_good else says_red(facts) or "")
 
@@ -169,8 +169,8 @@ def says_truth(found: Example | None) -> str:
     """The text, what the model says, what is true, and what the instrument named."""
     if found is None:
         return _(
-            "This instrument was not asked about this model, because none of its possible answers"
-            " is known to be right or wrong."
+            "This instrument was not tested on this model, because none of its possible "
+            "answers is known to be right or wrong."
         )
     read = _("{model} reads {text} and answers {answer} at token {place}.").format(
         model=_(MODELS[found.name]),
@@ -196,7 +196,7 @@ def says_left_out(found: Example) -> str:
     """The token at which it answers, and what attention gives it."""
     if found.question != "tokens":
         return ""
-    text = _("Token {place} itself is not asked about, so it is not drawn.")
+    text = _("Token {place} itself is not part of the question, so it is not drawn.")
     if found.instrument == "attention":
         text = _(
             "Token {place} itself is not drawn; it has the remaining {rest:.3f} of the weight."
@@ -234,7 +234,7 @@ def places(found: Example | None) -> Chart | None:
     )
     axis = {"heads": _("head (layer.head)"), "tokens": _("token"), "layer": _("after layer")}
     return Chart(
-        _("The instrument's answer (the truth is shaded)"),
+        _("The instrument's answer (the correct one is shaded)"),
         rows,
         Axis(axis.get(found.question, ""), names=rows["place"].tolist()),
         Axis(_("what the instrument measures"), from_0=found.is_positive),
@@ -252,8 +252,8 @@ def names_table(found: Example | None) -> pd.DataFrame | None:
     return pd.DataFrame(
         {
             _("head (layer.head)"): [places_of(row) for row in found.rows],
-            _("called"): [terms.head_name(str(row.said)) for row in found.rows],
-            _("truth"): [terms.head_name(row.truth) for row in found.rows],
+            _("role named"): [terms.head_name(str(row.said)) for row in found.rows],
+            _("true role"): [terms.head_name(row.truth) for row in found.rows],
         }
     )
 

@@ -46,9 +46,10 @@ def says_circuit(facts: CircuitFacts) -> str:
     )
     if facts.without:
         text = _(
-            "Of {n_weights:,} weights, {n_edges} were left. With {n} of these removed, "
-            "{now.accuracy:.1%} of the brackets are right instead of {whole.accuracy:.1%}, "
-            "and the loss is {now.loss:.3f} nats instead of {whole.loss:.3f}, measured again."
+            "Of {n_weights:,} weights, {n_edges} were left. With {n} of these removed, a new "
+            "measurement finds {now.accuracy:.1%} of the brackets right instead of "
+            "{whole.accuracy:.1%}, and a loss of {now.loss:.3f} nats instead of "
+            "{whole.loss:.3f}."
         )
     here = _(
         "At the token {token} it answers {said}. Click the mark on a line to remove its "
@@ -64,12 +65,12 @@ def says_how(facts: CircuitFacts) -> str:
     text = _(
         "Lines are blue for positive weights and orange for negative ones; their width shows "
         "how large a weight is compared with the others in its matrix, and lines along which "
-        "something flows to the selected token are drawn strong. After each of {n_updates:,} "
-        "updates, all but the largest weights of each matrix were set to 0, until {n_trained}"
-        " were left. Then every weight was removed without which each right answer stays well"
-        " ahead and attention stays nearly the same. 1.v3 is value 3 of head 1. Dotted lines "
-        "have no weight: they show the residual stream bypassing attention, and queries and "
-        "keys leading to their scores."
+        "something flows to the selected token are drawn more boldly. After each of "
+        "{n_updates:,} updates, all but the largest weights of each matrix were set to 0, "
+        "until {n_trained} were left. Then every weight was removed whose removal leaves each"
+        " right answer well ahead and attention nearly unchanged. 1.v3 is value 3 of head 1. "
+        "Dotted lines have no weight: they show the residual stream bypassing attention, and "
+        "queries and keys leading to their scores."
     )
     return fill(text, facts, n_updates=sparse.N_UPDATES)
 
@@ -110,7 +111,7 @@ def edges_table(facts: CircuitFacts) -> pd.DataFrame:
                 _("from node"): node_name(edge.start),
                 _("to node"): node_name(edge.end),
                 _("weight"): edge.weight,
-                _("flows here"): facts.flow(edge),
+                _("flow at this token"): facts.flow(edge),
                 _("accuracy without it"): alone.accuracy,
                 _("loss without it (nats)"): alone.loss,
             }

@@ -33,7 +33,7 @@ def says_scores(facts: ChartFacts) -> str:
     )
     name = _(INSTRUMENTS[worst.instrument])
     said = sentences(said, fill(text, worst, name=name, right=RIGHT))
-    held = _("None of the {n_controls} controls is above chance, as it must be.")
+    held = _("None of the {n_controls} controls is above chance, as it should be.")
     return sentences(said, says_red(facts) or fill(held, facts))
 
 
@@ -100,7 +100,7 @@ def control_table(facts: ChartFacts) -> pd.DataFrame:
     on_ignorant = _table(facts.on_ignorant).assign(
         **{_("models"): _("random weights, shuffled answers")}
     )
-    planted = _table(facts.planted).assign(**{_("models"): _("known truth")})
+    planted = _table(facts.planted).assign(**{_("models"): _("known answers")})
     return pd.concat([planted, on_ignorant], ignore_index=True)
 
 
@@ -151,7 +151,7 @@ PANEL = Panel(
                 "models; its interval comes from a bootstrap over models and seeds. Chance is"
                 " the score that the same number of answers would get if they were assigned "
                 "at random. Models with random weights, or trained on shuffled answers, are "
-                "judged by the truth of other models of the same shape."
+                "judged by the known answers of other models of the same shape."
             )
         ),
     ),

@@ -53,8 +53,8 @@ WHAT_IT_DOES = {
         "it has to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
-        "The mask does not know which tokens are padding, so they are attended to like any "
-        "other token."
+        "The mask does not take padding into account, so padding tokens are attended to like "
+        "any others."
     ),
 }
 

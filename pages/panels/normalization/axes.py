@@ -130,11 +130,11 @@ def says_surroundings(facts: NormFacts) -> str:
         others = _("the other sequences of this batch")
     padding = _("this run's own") if facts.has_padding else _("four padding tokens, run alone")
     return _(
-        "Largest change in any output value of the first sequence, compared with "
-        "normalizing it alone, measured on the norm's actual inputs. Other sequences: "
-        "{others}. Padding: {padding}; both as the model produced them. The norms here "
-        "have no learned scale or shift; BatchNorm's running mean and variance are at "
-        "their initial 0 and 1."
+        "The numbers are the largest changes in any output value of the first sequence, "
+        "compared with normalizing it alone; they are measured on the norm's actual inputs. "
+        "Other sequences: {others}. Padding: {padding}. Both are as the model produced them. "
+        "The norms here have no learned scale or shift; BatchNorm's running mean and variance"
+        " are at their initial values, 0 and 1."
     ).format(others=others, padding=padding)
 
 

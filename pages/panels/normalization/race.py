@@ -149,11 +149,11 @@ def says_race_and_next(facts: RaceFacts) -> str:
 def _try_next(facts: RaceFacts) -> str:
     n_layers, called = facts.spec.config.n_layers, shared.names(dict(facts.losses))
     if facts.is_over and facts.stuck and n_layers > SHALLOW:
-        text = _("Now try {n} layers. Does that help training (norm placement: {stuck})?")
+        text = _("Now try {n} layers. Does training then work with norm placement {stuck}?")
         if not facts.spec.recipe.warmup_steps:
             text = _(
-                "Now try {n} layers, or a warm-up. Does that help training (norm placement: "
-                "{stuck})?"
+                "Now try {n} layers, or a warm-up. Does training then work with norm "
+                "placement {stuck}?"
             )
         return text.format(n=SHALLOW, stuck=enumeration(called[name] for name in facts.stuck))
     if facts.is_over and not facts.stuck and n_layers < DEEP:

@@ -31,7 +31,7 @@ def differences(
     ticks = _ticks(*ends)
     return figure(
         [_bars(places, customdata), _unchanged(unchanged, customdata)],
-        title=_("Change in parameters, one change at a time"),
+        title=_("Change in parameter count, one setting at a time"),
         **plot_room(ROW * len(deltas), CHANGES_BOTTOM),
         annotations=[
             _label(i, row, place)

@@ -57,8 +57,8 @@ def says_file(file: ConfigFile, n_parameters: int) -> str:
     said = [text.format(total=n_parameters, name=literal(file.counted_as))]
     if file.n_fixed:
         text = _(
-            "With the {fixed:,} fixed numbers of its position tables, which are computed and "
-            "never trained, num_parameters() gives {both:,}."
+            "Including the {fixed:,} fixed numbers of the position tables, which are computed"
+            " and never trained, num_parameters() gives {both:,}."
         )
         said.append(text.format(fixed=file.n_fixed, both=n_parameters + file.n_fixed))
     if file.around:

@@ -95,14 +95,15 @@ def says_too_large(run: Run, budget: int) -> str:
     """Why the weights are not looked at here, with the numbers; nothing where they can be."""
     if not can_build(run.config):
         return _(
-            "To inspect the values, the model must be built, but models of more than {most} "
-            "layers (each expert counted as a layer) are not built here. Choose fewer layers."
+            "Inspecting the values requires building the model, but models of more than "
+            "{most} layers (each expert counted as a layer) are not built here. Choose fewer "
+            "layers."
         ).format(most=MOST_BUILT)
     if need(run).total <= budget:
         return ""
     return _(
-        "To inspect the values, the model must be built, which takes {need}, more than the "
-        "{budget} allowed here. Choose a smaller model, or fewer layers."
+        "Inspecting the values requires building the model, which takes {need}, more than the"
+        " {budget} allowed here. Choose a smaller model, or fewer layers."
     ).format(need=bytes_text(need(run).total), budget=bytes_text(budget))
 
 

@@ -82,9 +82,9 @@ def says_wobble(drawn: tuple[SumFacts, int]) -> str:
     """How far from a circle the numbers are."""
     facts, place = drawn
     text = _(
-        "In the plane of k = {k}, the distances of the numbers from their centre have a standard "
-        "deviation of {now} of their mean at step {step:,}. On a circle it would be 0%; at step 0 "
-        "it is {first}."
+        "In the plane of k = {k}, the distances of the numbers from their center have a "
+        "standard deviation that is {now} of their mean at step {step:,}. On a circle it "
+        "would be 0%; at step 0 it is {first}."
     )
     return text.format(
         k=facts.keys[place],

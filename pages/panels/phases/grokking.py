@@ -84,7 +84,10 @@ def _learned(facts: ClockFacts) -> str:
     if facts.learned_at is None:
         text = _("Of the questions that it never sees, it answers {share} correctly in the end.")
         return text.format(share=percent(facts.last.accuracy))
-    text = _("From step {learned_at:,} on, more than 99% of the unseen questions are correct, too.")
+    text = _(
+        "From step {learned_at:,} on, it answers more than 99% of the unseen questions "
+        "correctly, too."
+    )
     if facts.memorized and facts.memorized.accuracy < 0.5:
         text = sentences(text, _("Such late understanding is called **grokking**."))
     return fill(text, facts)
@@ -130,11 +133,12 @@ def says_measures(facts: ClockFacts) -> str | None:
     if not isinstance(facts, SumFacts):
         return None
     text = _(
-        "Restricted loss uses only the key frequencies {keys}, on all questions: it falls as the "
-        "circuit forms. Excluded loss leaves them out, on the training questions: near 0, these "
-        "would be known by heart in another way; above a blind guess ({guess:.2f} nats), the "
-        "answers depend on the key frequencies. Both can be computed only after the run, when the "
-        "frequencies are known. Losses below {lowest:g} are drawn at the edge."
+        "Restricted loss uses only the key frequencies {keys}, on all questions: it falls as "
+        "the circuit forms. Excluded loss leaves them out, on the training questions: if it "
+        "is near 0, these have been memorized in another way; if it is above a blind guess "
+        "({guess:.2f} nats), the answers depend on the key frequencies. Both can be computed "
+        "only after the run, when the frequencies are known. Losses below {lowest:g} are "
+        "drawn at the edge."
     )
     frequencies = ", ".join(map(str, sorted(facts.keys)))
     keys = text.format(keys=frequencies, guess=facts.guess, lowest=shared.LOWEST)

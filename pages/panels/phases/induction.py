@@ -170,10 +170,10 @@ def _of_heads(scores: pd.DataFrame) -> Iterator[tuple[tuple[int, int], pd.DataFr
 def says_circuits(facts: InductionFacts) -> str:
     """How far the two circuits are diagonal at the step."""
     text = _(
-        "At step {step}, for {ov} of the 64 tokens, reading a token raises its own logit most"
-        " (OV, the diagonal). Of all queries, {qk} match the key after their own token best "
-        "(QK through layer {layer}, head {head}, which looks back most). Both leave out norms"
-        " and positions."
+        "At step {step}, for {ov} of the 64 tokens, reading the token raises its own logit "
+        "most (OV, the diagonal). For {qk} of all queries, the best match is the key after "
+        "their own token (QK through layer {layer}, head {head}, which looks back most). Both"
+        " leave out norms and positions."
     )
     layer, head = facts.previous
     return text.format(

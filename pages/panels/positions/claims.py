@@ -93,7 +93,7 @@ def draw_matrix(facts: ShiftFacts | None) -> Picture | None:
 
 def says_relative(facts: ClaimsFacts) -> str:
     """Which kinds bring the order in as distance alone, and under what it was measured."""
-    text = _("With none of the encodings measured here does order depend on distance alone.")
+    text = _("None of the encodings measured here conveys order through distance alone.")
     if facts.relative:
         text = _("With {kinds}, order matters here and scores depend on distance alone.")
     how = _("Measured with these weights: {n} positions, k = {shift}, token {token:token}.")

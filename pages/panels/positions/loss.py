@@ -68,8 +68,8 @@ def says_loss(facts: LossFacts) -> str:
         return fill(text, facts, kind=kind)
     text = _(
         "In the second half of the trained length ({trained_len} tokens), the loss is "
-        "{inside:.2f} bits per token; in the last positions, up to {n}, it is {last:.2f} "
-        "({kind}). {reading}"
+        "{inside:.2f} bits per token; at the last positions, up to position {n}, it is "
+        "{last:.2f} ({kind}). {reading}"
     )
     return fill(text, facts, kind=kind, reading=_reading(facts))
 
@@ -176,7 +176,10 @@ def text_of(run: Run, state: State) -> tuple[str, bool]:
 
 def says_windows(facts: LossFacts, is_shipped: bool) -> str:
     """Which text it was, and how far it reaches."""
-    text = _("Windows of {length} tokens, each starting later in the text, are used: {n} of them.")
+    text = _(
+        "Windows of {length} tokens are used ({n} in all), each starting later in the text "
+        "than the one before."
+    )
     if is_shipped:
         text = _(
             "The sidebar's text has fewer than {least} tokens, so a text that ships with "

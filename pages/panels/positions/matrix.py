@@ -194,8 +194,8 @@ def _smoothness(facts: KindFacts) -> str:
     if facts.waves.empty:
         return _("There are too few positions to show a wave.")
     text = _(
-        "Waves that are {slow:.0f} positions or longer account for {slow_share:.0%} of the "
-        "table's variance; noise would give {slow_share_of_noise:.0%}. {reading}"
+        "Waves of {slow:.0f} positions or more account for {slow_share:.0%} of the table's "
+        "variance; noise would give {slow_share_of_noise:.0%}. {reading}"
     )
     reading = _("The table looks like noise: neighboring rows have little in common.")
     if facts.is_smooth:

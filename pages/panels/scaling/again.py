@@ -122,8 +122,8 @@ def says_how(found: Found) -> str:
     """How the worth is read off."""
     return _(
         "The amount of fresh text that gives the same loss is interpolated between runs on "
-        "{least} to {most} fresh tokens, each with its own cosine schedule; a loss above all "
-        "of theirs counts as that of the smallest."
+        "{least} to {most} fresh tokens, each with its own cosine schedule; a loss higher "
+        "than all of theirs counts as that of the run on the fewest tokens."
     ).format(least=size(found[-1].unique), most=size(found[0].unique))
 
 

@@ -104,7 +104,7 @@ def batch_rows(found: Found) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("batch size, in texts"): [f"{each.batch_size}" for each in found],
-            _("best rate"): [f"{each.rate:.2g}" for each in found],
+            _("best learning rate"): [f"{each.rate:.2g}" for each in found],
             _("updates"): [f"{each.updates:.0f}" for each in found],
             _("tokens"): [size(each.updates * each.batch_size * SEQ_LEN) for each in found],
             _("noise scale B_simple"): [f"{each.noise_scale:.0f}" for each in found],

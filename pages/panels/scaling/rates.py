@@ -48,10 +48,10 @@ rate_facts = lru_cache(maxsize=16)(RateFacts)
 def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
-        "From the narrowest to the widest model, the best rate is {standard} with the "
-        "standard scheme ({apart}) and {mup} under muP ({mup_apart}). Using the best rate of "
-        "the narrowest model costs the widest {price:.3f} nats with the standard scheme and "
-        "{mup_price:.3f} under muP."
+        "From the narrowest to the widest model, the best learning rate is {standard} with "
+        "the standard scheme ({apart}) and {mup} under muP ({mup_apart}). Using the best rate"
+        " of the narrowest model costs the widest {price:.3f} nats with the standard scheme "
+        "and {mup_price:.3f} under muP."
     )
     said = text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
@@ -93,7 +93,7 @@ def rate_chart(facts: RateFacts, scheme: Scheme) -> Chart:
                 line("loss", Look(f"d_model {width}", color, "circle"), rows=found)
                 for color, (width, found) in zip(colors, of.groupby("width"), strict=False)
             ),
-            dots("loss", Look(_("best rate"), palette.BEFORE, "star", size=13), rows=best),
+            dots("loss", Look(_("best learning rate"), palette.BEFORE, "star", size=13), rows=best),
         ],
         hover="{rate:.2g}: {y:.4f}",
         legend=Legend.FOOT,

@@ -74,9 +74,10 @@ slope_facts = lru_cache(maxsize=16)(SlopeFacts)
 def says_slopes(facts: SlopeFacts) -> str:
     """The powers of the width under both schemes, and what they mean."""
     text = _(
-        "After {n} updates at one rate, the change in the last residual stream scales as "
-        "width to the power {stream:.2f}, and that in the logits as width to the power "
-        "{logits:.2f}. Under muP the powers are {mup_stream:.2f} and {mup_logits:.2f}."
+        "After {n} updates at the same learning rate, the change in the residual stream after"
+        " the last layer scales as width to the power {stream:.2f}, and that in the logits as"
+        " width to the power {logits:.2f}. Under muP the powers are {mup_stream:.2f} and "
+        "{mup_logits:.2f}."
     )
     stream, logits = facts.slopes(Scheme.STANDARD)
     mup_stream, mup_logits = facts.slopes(Scheme.MUP)
@@ -90,7 +91,7 @@ def says_slopes(facts: SlopeFacts) -> str:
     flat = _(
         "An update therefore has the same effect at every width, so a learning rate carries over."
     )
-    bends = _("Something in this configuration does not scale as muP asks.")
+    bends = _("Something in this configuration does not scale as muP requires.")
     return sentences(said, flat if facts.is_flat else bends)
 
 
@@ -158,7 +159,7 @@ def does_it_carry_over(run: Run, state: State) -> None:
     with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
         choose("transfer_optimizer", _("Optimizer"), OPTIMIZERS)
         switch("check_coordinates", _("Check coordinates here"))
-        switch("search_rates", _("Search rates here"))
+        switch("search_rates", _("Search for the best rate here"))
     optimizer = OptimizerKind(state.transfer_optimizer)
     shipped = recorded(_search(optimizer))
     if not (state.check_coordinates or state.search_rates):

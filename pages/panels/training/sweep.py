@@ -221,7 +221,7 @@ def _says_time(seconds: float, *, is_start_known: bool) -> Sequence[str]:
             "updates took."
         )
     start = "" if is_start_known else _("Before that, the training processes have to start.")
-    warning = _("Fewer values, seeds or steps make it shorter.") if seconds > LONG else ""
+    warning = _("Fewer values, seeds or steps shorten the sweep.") if seconds > LONG else ""
     return text.format(time=roughly(seconds)), start, warning
 
 
@@ -261,7 +261,7 @@ def _in_columns(n: int) -> Sequence[Any]:
 def _says_command(name: str) -> str:
     """What trains the file, and whether it knows what is finished here."""
     text = _(
-        "With this file, the same points can be trained elsewhere: `python -m blocks sweep {file}`."
+        "With this file, the same sweep can be run elsewhere: `python -m blocks sweep {file}`."
     )
     if settings.data_folder():
         shared = _(

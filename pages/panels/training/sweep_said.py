@@ -58,7 +58,7 @@ def _says_seeds(facts: SweepFacts) -> str:
         return _(
             "Every seed of the best setting has a lower loss than every seed of the second best."
         )
-    return _("Their seeds overlap, so these runs do not tell the two apart.")
+    return _("The losses of their seeds overlap, so these runs do not tell the two apart.")
 
 
 def _says_end(facts: SweepFacts) -> str:
@@ -175,7 +175,7 @@ def settings_table(facts: SweepFacts) -> pd.DataFrame:
         {
             **{name: _short(value) for name, value in each.setting},
             _("held-out loss"): f"{each.mean:.4f}" if each.losses else "",
-            _("range of the seeds"): f"{each.least:.4f} – {each.most:.4f}" if each.losses else "",
+            _("range over the seeds"): f"{each.least:.4f} – {each.most:.4f}" if each.losses else "",
             _("seeds finished"): len(each.losses),
             _("parameters"): f"{each.n_parameters:,}" if each.losses else "",
             _("compute"): flops(each.flops) if each.losses else "",
