@@ -7,7 +7,7 @@ from pages.panels.interventions import ablation
 from pages.panels.model_page import show_model_page
 from pages.panels.normalization import axes, depth, layers, placements, race, theory
 
-TITLE = N_("Norms: what they do for depth")
+TITLE = N_("Norms: what they do in deep networks")
 
 PANELS = (
     axes.PANEL,

@@ -82,7 +82,7 @@ NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between t
 NO_STEPS = N_(
     "A lesson has 1 to {most} steps, each under a line that begins with ##: this lesson has {n}"
 )
-TOO_LONG = N_("A lesson may have at most {most:,} characters: this one has {n:,}")
+TOO_LONG = N_("A lesson may be at most {most:,} characters long; this one has {n:,}")
 NOT_TOML = N_("Line {line}, {where}: {why}")
 UNKNOWN = N_("Line {line}, {where}: {name} is unknown; use one of {known}")
 WRONG_TYPE = N_("Line {line}, {where}: {name} must be of type {kind}")

@@ -13,7 +13,7 @@ from pages.stage import link, progress
 from pages.words.language import _, current_language, literal, say_fault
 
 MOST_SAID, MOST_BYTES = 5, 4 * reading.LONGEST  # a character has at most four
-TOO_LARGE = N_("A lesson may have at most {most:,} bytes: this one has {n:,}")
+TOO_LARGE = N_("A lesson file may be at most {most:,} bytes long; this one has {n:,}")
 
 
 def way_to_bring() -> None:

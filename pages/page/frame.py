@@ -409,8 +409,8 @@ def _about_weights(run: Run) -> None:
         text = text.format(n=run.config.n_layers, all=n_layers)
     elif changed and not run.weights and not (lesson and {*changed} <= {*dict(lesson.step.set)}):
         text = _(
-            "Random weights, meaningless answers: the trained weights do not fit the changed "
-            "{names}."
+            "The weights are random and the answers meaningless, because the trained weights "
+            "do not fit the changed {names}."
         )
         text = text.format(names=enumeration(changed))
     else:

@@ -133,5 +133,5 @@ def take_away_caption(run: Run) -> str:
 def mask_alt(run: Run) -> str:
     """Write the alt text of the mask."""
     mask = terms.option(run.mask.mask_kind)
-    text = _("Mask: {mask}. Rows are queries, columns are keys; gray cells are forbidden.")
+    text = _("Mask: {mask}. Rows are queries and columns are keys; gray cells are forbidden.")
     return text.format(mask=mask)

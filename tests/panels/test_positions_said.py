@@ -49,7 +49,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
             "the one shown is drawn from N(0, 0.02²), seed 3. "
             "It has 64 rows (one per position) of 32",
         ),
-        (OWN, "table before training: random, N(0, 0.02²), seed 3."),
+        (OWN, "table before training: drawn at random from N(0, 0.02²), seed 3."),
         (replace(OWN, is_trained=True), "the learned table. It has 64 rows"),
     ],
 )

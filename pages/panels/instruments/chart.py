@@ -63,8 +63,8 @@ def facts_of(_instrument: str, _name: str) -> ChartFacts:
 def says_chart(facts: ChartFacts) -> str:
     """Which instrument is right most often, which least, and whether the controls hold."""
     text = _(
-        "On models whose answers are known, “{best}” was right in {best_right} of {best_n}, "
-        "“{worst}” in {worst_right} of {worst_n}."
+        "Among models whose answers are known, “{best}” was right about {best_right} of "
+        "{best_n}, and “{worst}” about {worst_right} of {worst_n}."
     )
     best, worst = facts.best, facts.worst
     said = text.format(
@@ -278,7 +278,7 @@ def own_picture(instrument: str, name: str) -> None:
         "panel": panel,
         **({"lang": lang} if (lang := link.value("lang")) else {}),
     }
-    label = _("Open its own picture of this model")
+    label = _("Open the instrument's own picture of this model")
     if instrument == "attention":
         label = _("Open all heads (this picture shows their mean)")
     st.page_link(f"pages/{page}.py", label=label, icon=":material/zoom_in:", query_params=query)

@@ -116,9 +116,8 @@ def says_dependence(facts: NormFacts) -> str:
         )
     text = _(
         "With BatchNorm in training mode, the outputs for the same tokens change by up to "
-        "{batch:.2g} when other sequences share their batch, by up to {padding:.2g} when "
-        "there is padding; evaluation mode differs from training mode by up to "
-        "{mode:.2g}."
+        "{batch:.2g} when other sequences share their batch and by up to {padding:.2g} when "
+        "there is padding; evaluation mode differs from training mode by up to {mode:.2g}."
     )
     return sentences(said.format(most=facts.change_per_token), text.format(**facts.change_in_batch))
 

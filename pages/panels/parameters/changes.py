@@ -27,7 +27,7 @@ CHANGES = {
     "twice_the_heads": N_("twice the heads, half as wide"),
     "half_the_heads": N_("half the heads, twice as wide"),
     "one_kv_head": N_("MQA: one key/value head"),
-    "kv_as_many": N_("multi-head attention (MHA): keys and values per head"),
+    "kv_as_many": N_("multi-head attention (MHA): keys and values for each head"),
     "tied": N_("weight tying: one table for input and output"),
     "untied": N_("a separate output matrix (untied)"),
     "rope": N_("RoPE instead of a learned position table"),

@@ -206,14 +206,14 @@ PANEL = Panel(
         ),
         Note(
             N_(
-                "Every step is shown in the plane of the end of the run, so that the picture "
-                "does not rotate as you move through it. The planes of several frequencies are "
-                "not at right angles to each other, so each is read in a way that hides the "
-                "other key frequencies. The wobble that remains at the end comes from the weaker "
-                "frequencies; where the cosine and the sine of a frequency are not equally "
-                "strong, the numbers lie on an ellipse. Key frequencies are the strongest ones at "
-                "the end: as many as it takes to hold 90% of the energy, but at most six (Nanda "
-                "et al. 2023)."
+                "Every step is shown in the plane computed at the end of the run, so that the"
+                " picture does not rotate as you move through it. The planes of several "
+                "frequencies are not at right angles to each other, so each is read in a way "
+                "that hides the other key frequencies. The wobble that remains at the end "
+                "comes from the weaker frequencies; where the cosine and the sine of a "
+                "frequency are not equally strong, the numbers lie on an ellipse. Key "
+                "frequencies are the strongest ones at the end: as many as it takes to hold "
+                "90% of the energy, but at most six (Nanda et al. 2023)."
             )
         ),
     ),

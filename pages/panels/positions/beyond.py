@@ -170,7 +170,7 @@ def says_texts(run: Run, _kind: PositionKind, _layer: int, trained_len: int) -> 
             "one, the model performs badly until it is retrained."
         )
     memory = bytes_text(memory_needed(run, trained_len))
-    need = _("It takes at most about {memory} of memory.").format(memory=memory)
+    need = _("The comparison needs at most about {memory} of memory.").format(memory=memory)
     own = terms.option(run.config.position.position_kind)
     begin = begin.format(n=N_TEXTS, seed=run.seed)
     return sentences(begin, _length_of_file(run, trained_len), random.format(own=own), need)

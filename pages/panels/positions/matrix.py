@@ -91,7 +91,7 @@ def _waves(facts: KindFacts) -> str:
 
 
 def _learned_table(facts: KindFacts) -> str:
-    begin = _("This is the table before training: random, N(0, 0.02²), seed {seed}.")
+    begin = _("This is the table before training: drawn at random from N(0, 0.02²), seed {seed}.")
     if not facts.is_own_table:
         begin = _(
             "This model has no learned table: the one shown is drawn from N(0, 0.02²), seed {seed}."

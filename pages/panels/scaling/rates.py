@@ -50,8 +50,8 @@ def says_rates(facts: RateFacts) -> str:
     text = _(
         "From the narrowest to the widest model, the best learning rate is {standard} with "
         "the standard scheme ({apart}) and {mup} under muP ({mup_apart}). Using the best rate"
-        " of the narrowest model costs the widest {price:.3f} nats with the standard scheme "
-        "and {mup_price:.3f} under muP."
+        " of the narrowest model costs the widest one {price:.3f} nats with the standard "
+        "scheme and {mup_price:.3f} under muP."
     )
     said = text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),

@@ -70,7 +70,7 @@ def what_else(run: Run, state: State) -> None:
         found = recorded(view.series())
     for item in view.shows if found else ():
         item.draw(Given((found,), None, place))
-    text = _("All runs train GPTs like those of the valleys, on the same text, from seed {seed}.")
+    text = _("All runs train GPTs like those of the valleys, on the same text, with seed {seed}.")
     said = text.format(seed=run.seed if state.train_trade else 0)
     note(sentences(words.trained(is_recorded=not state.train_trade), said))
 

@@ -138,7 +138,7 @@ def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> st
         widths=" · ".join(map(str, widths_of(config))),
         layers=transfer.MOST_LAYERS,
         d_head=transfer.head_of(config),
-        whose="GPT-2" if is_shipped else _("the configuration of the sidebar"),
+        whose="GPT-2" if is_shipped else _("the one configured in the sidebar"),
         n=transfer.N_TRIED,
         seed=seed,
     )

@@ -169,7 +169,7 @@ def says_example(facts: ExampleFacts) -> str:
     if facts.is_of_pairs:
         text = _(
             "A validation example of {n} tokens: the source, the start token and, in violet, "
-            "the {asked} target tokens to predict; the last one ends the target."
+            "the {asked} target tokens to predict; the last one marks the end of the target."
         )
     elif facts.is_filled_in:
         text = _(
