@@ -3,6 +3,7 @@
 One bracket is open at a time: ( a b ) [ b ] { a. So where one is open it is the last that opened.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -87,3 +88,9 @@ def shuffled(texts: Texts, random: torch.Generator) -> Texts:
 
 def _below(n: int, random: torch.Generator) -> int:
     return int(torch.randint(n, (1,), generator=random))
+
+
+def opened(token_ids: Sequence[int]) -> int | None:
+    """The place of the bracket that is still open after these tokens; None where none is."""
+    last = max((i for i, each in enumerate(token_ids) if each < 2 * N_KINDS), default=None)
+    return last if last is not None and token_ids[last] < N_KINDS else None

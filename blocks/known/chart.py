@@ -119,8 +119,9 @@ class ChartFacts:
 
     @property
     def best(self) -> Score:
-        """The instrument that was right in the largest share of models."""
-        return max(self.scores.values(), key=lambda each: each.n_right / each.n)
+        """Of those that answer the same question as the worst, the one most often right."""
+        rivals = [each for each in self.scores.values() if each.question == self.worst.question]
+        return max(rivals, key=lambda each: each.n_right / each.n)
 
     @property
     def worst(self) -> Score:

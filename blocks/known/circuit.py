@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
-from blocks.known.bracket_texts import CHARACTERS, held_out
-from blocks.known.sparse import CONFIG, Circuit, Weight, measured, model_of
+from blocks.known.bracket_texts import CHARACTERS, Texts, held_out
+from blocks.known.sparse import CONFIG, Circuit, Weight, measured, model_of, right_by_kind
 from blocks.model.positions import alibi_slopes
 
 N_MEASURED = 256  # texts on which a circuit is measured anew
@@ -26,6 +27,9 @@ class Column(StrEnum):
     VALUE = "v"
     AFTER = "resid_post"
     LOGIT = "logit"
+
+
+HEAD_COLUMNS = (Column.QUERY, Column.KEY, Column.VALUE)
 
 
 class Node(NamedTuple):
@@ -86,7 +90,7 @@ class Pass:
 SIZES = {
     Column.TOKEN: CONFIG.vocab_size,
     **dict.fromkeys((Column.BEFORE, Column.AFTER), CONFIG.d_model),
-    **dict.fromkeys((Column.QUERY, Column.KEY, Column.VALUE), CONFIG.n_heads * CONFIG.d_head),
+    **dict.fromkeys(HEAD_COLUMNS, CONFIG.n_heads * CONFIG.d_head),
     Column.LOGIT: CONFIG.vocab_size,
 }
 
@@ -96,17 +100,18 @@ def through_edges(edges: Sequence[Edge], token_ids: Sequence[int]) -> Pass:
     found = {column: np.zeros((len(token_ids), size)) for column, size in SIZES.items()}
     found[Column.TOKEN][np.arange(len(token_ids)), [*token_ids]] = 1
     for column in (Column.BEFORE, Column.QUERY, Column.KEY, Column.VALUE):
-        _follow(edges, found, column)
+        follow(edges, found, column)
     q, k, v = (_heads(found[each]) for each in (Column.QUERY, Column.KEY, Column.VALUE))
     pattern = _attend(q, k)
     found[Column.VALUE] = (pattern @ v).swapaxes(0, 1).reshape(len(token_ids), -1)
     found[Column.AFTER] += found[Column.BEFORE]
-    _follow(edges, found, Column.AFTER)
-    _follow(edges, found, Column.LOGIT)
+    follow(edges, found, Column.AFTER)
+    follow(edges, found, Column.LOGIT)
     return Pass(found, pattern)
 
 
-def _follow(edges: Sequence[Edge], found: dict[Column, np.ndarray], column: Column) -> None:
+def follow(edges: Sequence[Edge], found: dict[Column, np.ndarray], column: Column) -> None:
+    """Add to the nodes of a column what its edges bring: (rows, size of the column)."""
     for start, end, weight in edges:
         if end.column is column:
             found[column][:, end.place] += weight * found[start.column][:, start.place]
@@ -139,9 +144,17 @@ class Ablated(NamedTuple):
 @lru_cache(maxsize=256)
 def ablated(circuit: Circuit, without: frozenset[int]) -> Ablated:
     """Measure the circuit anew without these edges, counted from 0."""
+    return Ablated(*measured(*_without(circuit, without)))
+
+
+@lru_cache(maxsize=32)
+def _by_kind(circuit: Circuit, without: frozenset[int]) -> dict[str, float]:
+    return right_by_kind(*_without(circuit, without))
+
+
+def _without(circuit: Circuit, without: frozenset[int]) -> tuple[nn.Module, Texts]:
     left = [weight for i, weight in enumerate(circuit.kept) if i not in without]
-    texts = held_out(circuit.seed).rows(torch.arange(N_MEASURED))
-    return Ablated(*measured(model_of(left), texts))
+    return model_of(left), held_out(circuit.seed).rows(torch.arange(N_MEASURED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +168,8 @@ class CircuitFacts:
     whole: Ablated
     now: Ablated
     alone: tuple[Ablated, ...]  # without each edge alone
+    key: int | None = None  # the token that is followed
+    chosen_head: int | None = None
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
@@ -164,8 +179,12 @@ class CircuitFacts:
     @cached_property
     def passed(self) -> Pass:
         """The text through the edges that are left."""
-        left = [edge for i, edge in enumerate(self.edges) if i not in self.without]
-        return through_edges(left, self.token_ids)
+        return through_edges(self.left, self.token_ids)
+
+    @property
+    def left(self) -> list[Edge]:
+        """The edges that are not taken out."""
+        return [edge for i, edge in enumerate(self.edges) if i not in self.without]
 
     @property
     def n_edges(self) -> int:
@@ -188,10 +207,15 @@ class CircuitFacts:
         return CHARACTERS[int(self.passed.logits[self.token].argmax())]
 
     @property
+    def heads(self) -> list[int]:
+        """The heads that edges lead through, the one with most of them first."""
+        found = [edge.end.head for edge in self.edges if edge.end.column in HEAD_COLUMNS]
+        return sorted({*found}, key=lambda head: (-found.count(head), head))
+
+    @property
     def head(self) -> int:
-        """The head that most edges lead through."""
-        heads = [edge.end.head for edge in self.edges if edge.end.column is Column.VALUE]
-        return max(set(heads), key=heads.count, default=0)
+        """The head whose attention is drawn: the one that is chosen, if edges lead through it."""
+        return next((each for each in self.heads if each == self.chosen_head), self.heads[0])
 
     def flow(self, edge: Edge) -> float:
         """What flows along an edge into the token that is looked at.
@@ -207,56 +231,21 @@ class CircuitFacts:
             return edge.weight * float(values[: token + 1].sum())
         return edge.weight * float(values[token])
 
-    @cached_property
-    def paths(self) -> dict[Column, np.ndarray]:
-        """What each token adds to each node where its heads read it alone: (vocabulary, size)."""
-        found = {column: np.zeros((CONFIG.vocab_size, size)) for column, size in SIZES.items()}
-        found[Column.TOKEN] = np.eye(CONFIG.vocab_size)
-        left = [edge for i, edge in enumerate(self.edges) if i not in self.without]
-        for column in (Column.BEFORE, Column.VALUE, Column.AFTER, Column.LOGIT):
-            _follow(left, found, column)
-        return found
-
-    @cached_property
-    def parts(self) -> tuple["Part", ...]:
-        """What raises and lowers each number of the stream after attention, and what it does."""
-        return tuple(
-            Part(index, *_signs(self.paths[Column.AFTER][:, index]), *_signs(row))
-            for index, row in enumerate(self._read)
-            if row.any()
-        )
-
     @property
-    def _read(self) -> np.ndarray:
-        """What each number of the stream adds to each logit: (d_model, vocabulary)."""
-        found = np.zeros((CONFIG.d_model, CONFIG.vocab_size))
-        for i, (start, end, weight) in enumerate(self.edges):
-            if end.column is Column.LOGIT and i not in self.without:
-                found[start.place, end.place] = weight
-        return found
+    def by_kind(self) -> dict[str, float]:
+        """The share of answers that are right without the edges taken out, by closing bracket."""
+        return _by_kind(self.circuit, self.without)
 
 
-class Part(NamedTuple):
-    """A number of the stream after attention: which tokens move it, which logits it moves."""
-
-    dimension: int
-    raised_by: str
-    lowered_by: str
-    raises: str
-    lowers: str
-
-
-def _signs(values: np.ndarray) -> tuple[str, str]:
-    """The characters of those above 0 and below, leaving out what is next to nothing."""
-    least = 0.05 * np.abs(values).max()
-    above, below = (values > least, values < -least)
-    return tuple(  # type: ignore[return-value]
-        " ".join(CHARACTERS[i] for i in np.flatnonzero(each)) for each in (above, below)
-    )
-
-
-def circuit_facts(circuit: Circuit, without: frozenset[int], text: str, token: int) -> CircuitFacts:
-    """All that is shown of a circuit; `token` is counted from 0."""
+def circuit_facts(
+    circuit: Circuit,
+    without: frozenset[int],
+    text: str,
+    token: int,
+    key: int | None = None,
+    head: int | None = None,
+) -> CircuitFacts:
+    """All that is shown of a circuit; `token` and `key`, which is followed, are counted from 0."""
     ids = tuple(map(CHARACTERS.index, text))
     ordered, alone = _by_loss(circuit)
     return CircuitFacts(
@@ -267,6 +256,8 @@ def circuit_facts(circuit: Circuit, without: frozenset[int], text: str, token: i
         whole=ablated(ordered, frozenset()),
         now=ablated(ordered, without),
         alone=alone,
+        key=key,
+        chosen_head=head,
     )
 
 

@@ -14,7 +14,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from blocks.known.bracket_texts import CHARACTERS, N_LEARNED, SEQ_LEN, Texts, held_out, learned
+from blocks.known.bracket_texts import (
+    CHARACTERS,
+    CLOSING,
+    N_LEARNED,
+    SEQ_LEN,
+    Texts,
+    held_out,
+    learned,
+)
 from blocks.known.pruned import margin, prune
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormKind, PositionKind
@@ -188,6 +196,15 @@ def measured(model: nn.Module, texts: Texts) -> tuple[float, float]:
     right = logits.argmax(-1)[asked] == texts.answers[asked]
     loss = cross_entropy(logits[asked], texts.answers[asked])
     return loss.item(), right.double().mean().item()
+
+
+@torch.no_grad()
+def right_by_kind(model: nn.Module, texts: Texts) -> dict[str, float]:
+    """The share of answers that are right, by the bracket that is the true answer."""
+    asked = texts.answers != IGNORED
+    said, true = model(texts.token_ids).argmax(-1)[asked], texts.answers[asked]
+    kinds = map(CHARACTERS.index, CLOSING)
+    return {CHARACTERS[i]: (said == true)[true == i].double().mean().item() for i in kinds}
 
 
 def weights_of(model: nn.Module) -> tuple[Weight, ...]:

@@ -122,6 +122,7 @@ class Axis:
     room: float = 0.06  # beyond both ends of a logarithmic axis, in powers of ten
     share: float = 1
     is_heading: bool = False  # its title stands above its plot
+    is_above: bool = False  # what is said at its ticks stands above the plot, upright
 
     @property
     def column(self) -> str:

@@ -78,6 +78,8 @@ def _room(chart: Chart) -> dict[str, Any]:
         return room_for_legend(chart.tall, len(names), above=above)
     above += LEGEND_ROW if len(names) > SHORT_LEGEND else 0
     x = chart.x_axes[0]
+    if x.is_above and x.said:
+        above += label_room([*map(x.said, x.ticks)])
     below = label_room(x.tokens) if x.tokens else BELOW if x.title else EDGE
     return (room_under_legend if legend is Legend.ABOVE else plot_room)(
         chart.tall, below, above=above
@@ -121,6 +123,8 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
         return {**sizes, "ticktext": [*map(axis.said, axis.ticks)]} if axis.said else sizes
     if axis.said and len(axis.ticks):
         found["ticktext"] = [axis.said(each) for each in axis.ticks]
+    if axis.is_above:
+        found |= {"side": "top", "tickangle": -90, "automargin": False}
     given = {
         "tickformat": _digits(axis) or None,
         "ticksuffix": axis.unit or None,

@@ -7,7 +7,9 @@ import torch
 from blocks.known import bracket_texts, sparse
 from blocks.known.bracket_texts import CHARACTERS, IGNORED, N_KINDS, held_out, learned
 from blocks.known.circuit import Column, Node, ablated, circuit_facts, edge_of, through_edges
+from blocks.known.circuit_parts import parts
 from blocks.known.faithful import faithful
+from blocks.known.followed import contributions, followed
 from blocks.known.recorded_circuits import (
     CONTROL_SEEDS,
     LEAST_RATIO,
@@ -103,13 +105,42 @@ def test_flows_into_a_node_sum_to_what_it_is(circuit: Circuit):
             assert into == pytest.approx(inside[column][8, node.place], rel=1e-6, abs=1e-9)
 
 
+def test_what_each_token_adds_sums_to_the_logits_of_the_model(circuit: Circuit):
+    """Against dense matrices of the model itself, with the attention weights held."""
+    model = model_of(circuit.kept)
+    matrices = {name: each.detach().double() for name, each in model.named_parameters()}
+    _q, _k, v, out = (
+        matrices[f"layers.0.attention.{name}_proj.weight"] for name in ("q", "k", "v", "out")
+    )
+    text, token = "(ab)[b]{a", 8
+    for key in (7, 8, 4):
+        facts = circuit_facts(circuit, frozenset(), text, token, key)
+        held = torch.tensor(facts.passed.pattern[:, token, key]).repeat_interleave(CONFIG.d_head)
+        stream = matrices["embed.weight"][facts.token_ids[key]]
+        dense = out @ (held * (v @ stream)) + (stream if key == token else 0)
+        dense = matrices["unembed.weight"] @ dense
+        found = followed(facts)
+        np.testing.assert_allclose(contributions(facts)[key], dense, rtol=1e-6)
+        assert found.sum == pytest.approx(dense[CHARACTERS.index("}")].item(), rel=1e-6)
+    logits = model(torch.tensor([facts.token_ids])).detach()[0, token]
+    np.testing.assert_allclose(contributions(facts).sum(0), logits, rtol=1e-4)
+    assert bracket_texts.opened(facts.token_ids) == 7
+    assert bracket_texts.opened(facts.token_ids[:7]) is None
+
+
+def test_without_the_weight_needed_most_one_kind_of_answer_is_wrong(circuit: Circuit):
+    facts = circuit_facts(circuit, frozenset({0}), "(ab)[b]{a", 8)
+    wrong = [kind for kind, share in facts.by_kind.items() if share < 0.5]
+    assert wrong == ["}"] and all(s == 1 for k, s in facts.by_kind.items() if k != "}")
+
+
 def test_an_edge_that_is_taken_out_is_measured_anew(circuit: Circuit):
     facts = circuit_facts(circuit, frozenset({0}), "(ab)[b]{a", 8)
     assert facts.now == facts.alone[0] == ablated(facts.circuit, frozenset({0}))
     assert facts.now.loss == max(each.loss for each in facts.alone) > facts.whole.loss
     assert facts.now.accuracy < facts.whole.accuracy
     whole = circuit_facts(circuit, frozenset(), "(ab)[b]{a", 8)
-    assert whole.said == "}" and whole.paths[Column.LOGIT].shape == (10, 10)
+    assert whole.said == "}"
 
 
 def test_what_ships_has_few_weights_says_all_and_is_faithful():
@@ -156,7 +187,7 @@ def test_a_control_passes_with_five_times_the_weights_with_every_seed():
 
 def test_parts_name_what_moves_them(circuit: Circuit):
     facts = circuit_facts(circuit, frozenset(), "(ab)[b]{a", 8)
-    assert {each for part in facts.parts for each in part.raises.split()} <= {*CHARACTERS}
+    assert {each for part in parts(facts) for each in part.raises.split()} <= {*CHARACTERS}
     start, end, weight = facts.edges[0]
     assert isinstance(start, Node) and end.column is not Column.TOKEN and weight != 0
 

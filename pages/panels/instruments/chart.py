@@ -12,7 +12,7 @@ from blocks.known.chart import ChartFacts, chart_facts
 from blocks.known.example import Example, Said, example
 from blocks.known.scores import wilson
 from blocks.known.words import INSTRUMENTS as TITLES
-from blocks.known.words import MODELS
+from blocks.known.words import MODELS, QUESTIONS
 from blocks.model.faults import N_
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Ground, Legend, Look, bars, dots
@@ -32,10 +32,10 @@ VERDICTS = {
     "right": Look(N_("right answer"), palette.NORM, "circle", size=11),
     "wrong": Look(N_("wrong answer"), palette.PINNED, "x", size=10),
     "silent": Look(N_("no answer"), palette.BEFORE, "circle-open", size=11),
+    "unasked": Look(N_("not asked"), palette.BEFORE, "circle", size=3),
 }
 PLACES = {"instrument": {name: TITLES[name] for name in INSTRUMENTS}, "model": MODELS}
 ROOM = 510  # pixels before a class
-SLANTED = 1.1  # how far an axis goes, so that its last name has room
 ROW, TRUE = 24, "rgba(0, 158, 115, 0.22)"  # pixels; behind what is true
 OWN_PICTURE = {
     "head-names": ("attention", "head-probe"),
@@ -61,13 +61,15 @@ def facts_of(_instrument: str, _name: str) -> ChartFacts:
 
 
 def says_chart(facts: ChartFacts) -> str:
-    """Which instrument is right most often, which least, and whether the controls hold."""
+    """Which instrument is right least often, and which one answers its question best."""
     text = _(
-        "Among models whose answers are known, “{best}” was right about {best_right} of "
-        "{best_n}, and “{worst}” about {worst_right} of {worst_n}."
+        "Models whose answers are known show whether an instrument can be trusted. {question} "
+        "“{best}” was right about {best_right} of {best_n} models, “{worst}” about {worst_right} "
+        "of {worst_n}."
     )
     best, worst = facts.best, facts.worst
     said = text.format(
+        question=_(QUESTIONS[worst.question]),
         best=_(TITLES[best.instrument]),
         best_right=best.n_right,
         best_n=best.n,
@@ -75,11 +77,7 @@ def says_chart(facts: ChartFacts) -> str:
         worst_right=worst.n_right,
         worst_n=worst.n,
     )
-    held = _(
-        "Random answers, models with random weights and models trained on shuffled answers do"
-        " not score above chance, as it should be."
-    )
-    return sentences(said, held if not facts.too_good else says_red(facts) or "")
+    return sentences(said, says_red(facts) or "")
 
 
 def says_red(facts: ChartFacts) -> str | None:
@@ -101,22 +99,23 @@ def lying(facts: ChartFacts) -> Chart:
 
 def _grid(facts: ChartFacts, across: str, down: str) -> Chart:
     names, titles = PLACES[across], PLACES[down]
-    instruments, models = (list(PLACES[of]) for of in ("instrument", "model"))
+    asked = {(cell.instrument, cell.subject): cell for cell in facts.shown}
     rows = pd.DataFrame(
         [
             {
-                "instrument": instruments.index(cell.instrument),
-                "model": models.index(cell.subject),
-                "verdict": cell.verdict,
-                "said": says_cell(cell),
+                "instrument": i,
+                "model": j,
+                "verdict": cell.verdict if (cell := asked.get((instrument, model))) else "unasked",
+                "said": says_cell(instrument, model, cell),
             }
-            for cell in facts.shown
+            for i, instrument in enumerate(INSTRUMENTS)
+            for j, model in enumerate(MODELS)
         ]
     )
     return Chart(
         _("Right or wrong, by instrument"),
         rows,
-        _axis(names, (-0.6, SLANTED * len(names)), of=across),
+        _axis(names, (-0.6, len(names) - 0.4), of=across, is_above=True),
         _axis(titles, (len(titles) - 0.4, -0.6)),
         [
             dots(down, look_of(verdict), rows=some)
@@ -125,14 +124,17 @@ def _grid(facts: ChartFacts, across: str, down: str) -> Chart:
         ],
         hover="{said}",
         click=("instrument", "model"),
-        tall=ROW * len(titles) + 170,
+        tall=ROW * len(titles) + 20,
         legend=Legend.ABOVE,
     )
 
 
-def _axis(names: Mapping[str, str], ends: tuple[float, float], of: str = "") -> Axis:
+def _axis(
+    names: Mapping[str, str], ends: tuple[float, float], of: str = "", *, is_above: bool = False
+) -> Axis:
     said = [*names.values()]
-    return Axis(ends=ends, ticks=range(len(said)), said=lambda i: _(said[int(i)]), of=of)
+    ticks = range(len(said))
+    return Axis(ends=ends, ticks=ticks, said=lambda i: _(said[int(i)]), of=of, is_above=is_above)
 
 
 def look_of(verdict: str) -> Look:
@@ -141,12 +143,14 @@ def look_of(verdict: str) -> Look:
     return Look(_(look.name), look.color, look.symbol, size=look.size)
 
 
-def says_cell(cell: Cell) -> str:
+def says_cell(instrument: str, model: str, cell: Cell | None) -> str:
     """What stands under the cursor."""
+    names = {"instrument": _(TITLES[instrument]), "model": _(MODELS[model])}
+    if cell is None:
+        return _("{instrument} on {model}: not asked").format(**names)
     text = _("{instrument} on {model}: precision {precision:.0%}, recall {recall:.0%}")
     if cell.is_silent:
         text = _("{instrument} on {model}: no answer")
-    names = {"instrument": _(TITLES[cell.instrument]), "model": _(MODELS[cell.subject])}
     return fill(text, cell, **names)
 
 

@@ -7,8 +7,11 @@ import streamlit as st
 
 from blocks.known import circuit as read
 from blocks.known import pruned, sparse
+from blocks.known.bracket_texts import CHARACTERS, opened
 from blocks.known.circuit import CircuitFacts, circuit_facts
+from blocks.known.circuit_parts import parts
 from blocks.known.faithful import faithful
+from blocks.known.followed import followed
 from blocks.known.recorded_circuits import N_TEXTS, control_of, recorded
 from blocks.known.sparse import CONFIG, KEPT_SHARE, Circuit, Part, SparseTraining
 from blocks.model.faults import N_
@@ -16,9 +19,10 @@ from pages.figures.counting import from_one
 from pages.page.declared import Panel
 from pages.page.frame import section
 from pages.panels.instruments.circuit_control import control_chart, says_control, says_counted
-from pages.panels.instruments.circuit_picture import attention, graph, node_name
+from pages.panels.instruments.circuit_picture import graph, node_name
+from pages.panels.instruments.circuit_read_picture import attention, votes
 from pages.show.chart import columns, show
-from pages.show.controls import choose, enter, several, slide, switch
+from pages.show.controls import choose, enter, pick, several, slide, switch
 from pages.show.explain import explained, note
 from pages.show.fold import details
 from pages.show.parts import Matrix, Say, Table
@@ -26,13 +30,14 @@ from pages.show.said import say
 from pages.show.steps import in_series
 from pages.show.tables import show_table
 from pages.stage import link, present
-from pages.state.link_fields.circuit import MOST_SEED, TEXTS
+from pages.state.link_fields.circuit import FOLLOWED, MOST_SEED, TEXTS
 from pages.state.values import State
-from pages.words.language import _, fill, sentences
+from pages.words.language import _, enumeration, fill, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.15
 ROOM = 500  # pixels of the circuit before a class
+Values = tuple[Circuit, frozenset[int], str, int, int | None, int]
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
 
@@ -47,25 +52,65 @@ def says_circuit(facts: CircuitFacts) -> str:
     if facts.without:
         text = _(
             "Of {n_weights:,} weights, {n_edges} were left. With {n} of these removed, a new "
-            "measurement finds {now.accuracy:.1%} of the brackets right instead of "
+            "measurement finds {now.accuracy:.1%} of the brackets right ({by_kind}) instead of "
             "{whole.accuracy:.1%}, and a loss of {now.loss:.3f} nats instead of "
             "{whole.loss:.3f}."
         )
-    here = _(
-        "At the token {token} it answers {said}. Click the mark on a line to remove its "
-        "weight, or to put it back."
+    here = _("At the token {token} it answers {said}.")
+    kinds = (f"{kind} {share:.0%}" for kind, share in facts.by_kind.items())
+    by_kind = enumeration(kinds) if facts.without else ""
+    said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without), by_kind=by_kind)
+    here = fill(here, facts, token=_place(facts, facts.token))
+    return sentences(said, here, says_followed(facts))
+
+
+def _place(facts: CircuitFacts, i: int) -> str:
+    """A token with its number."""
+    return f"{facts.tokens[i]} ({from_one(i)})"
+
+
+def says_followed(facts: CircuitFacts) -> str:
+    """What the token that is followed adds to the logit of the answer."""
+    if (found := followed(facts)) is None:
+        return ""
+    name = _place(facts, found.key)
+    if not found.ways:
+        text = _("No path leads from {token} to the logit of {said}.")
+        return text.format(token=name, said=facts.said)
+    text = _(
+        "Of the logit of {said}, which is {logit:.1f}, {token} adds {sum:+.1f} on {n} paths; all "
+        "other tokens together add {rest:+.1f}."
     )
-    token = f"{facts.tokens[facts.token]} ({from_one(facts.token)})"
-    said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without))
-    return sentences(said, fill(here, facts, token=token))
+    return fill(text, found, said=facts.said, token=name, n=len(found.ways))
+
+
+def says_way(facts: CircuitFacts) -> str:
+    """The strongest path of the token that is followed, as the product that it is."""
+    found = followed(facts)
+    if found is None or not found.ways:
+        return _("Choose a token above to follow it through the circuit.")
+    way = found.ways[0]
+    steps = [
+        f"{node_name(edge.start)} → {node_name(edge.end)}: {edge.weight:.2f}"
+        for edge in (facts.edges[i] for i in way.edges)
+    ]
+    if way.head is not None:
+        text = _("attention of head {head} to it: {attention:.2f}")
+        steps.insert(2, text.format(head=from_one(way.head), attention=way.attention))
+    text = _(
+        "All paths from {token} to {said} are drawn strong; the number beside a node is what "
+        "{token} adds to it. The strongest path multiplies the weights written on it and the "
+        "attention: {steps}. The product is {product:+.1f}."
+    )
+    name = _place(facts, found.key)
+    return text.format(token=name, said=facts.said, steps="; ".join(steps), product=way.product)
 
 
 def says_how(facts: CircuitFacts) -> str:
     """What a line is, and how it came to be the only one left."""
     text = _(
         "Lines are blue for positive weights and orange for negative ones; their width shows "
-        "how large a weight is compared with the others in its matrix, and lines along which "
-        "something flows to the selected token are drawn more boldly. After each of "
+        "how large a weight is compared with the others in its matrix. After each of "
         "{n_updates:,} updates, all but the largest weights of each matrix were set to 0, "
         "until {n_trained} were left. Then every weight was removed whose removal leaves each"
         " right answer well ahead and attention nearly unchanged. 1.v3 is value 3 of head 1. "
@@ -79,25 +124,20 @@ def says_faithful(facts: CircuitFacts) -> str:
     """How well the circuit stands for the model that it was cut out of."""
     text = _(
         "Training left {n_trained} weights, and pruning removed {n} of them. Removing a "
-        "random half of those {n} changes at most {most_changed:.1%} of the model's answers. "
+        "random half of those {n} changes at most {most_changed:.2%} of the model's answers. "
         "The attention patterns of the circuit and the model have a cosine similarity of "
-        "{cosine:.3f}. So the model really does compute with the weights drawn."
+        "{cosine:.3f}."
     )
-    found = faithful(facts.circuit)._asdict()
-    return text.format(n_trained=facts.n_trained, n=len(facts.circuit.pruned), **found)
+    found = faithful(facts.circuit)
+    n = len(facts.circuit.pruned)
+    return text.format(n_trained=facts.n_trained, n=n, **found._asdict())
 
 
 def parts_table(facts: CircuitFacts) -> pd.DataFrame:
     """A row a number of the stream after attention: what it stands for."""
     names = ("dimension", "raised_by", "lowered_by", "raises", "lowers")
-    rows = [[from_one(each.dimension), *each[1:]] for each in facts.parts]
-    titles = (
-        _("dimension of the stream"),
-        _("raised by tokens"),
-        _("lowered by tokens"),
-        _("raises the logit of"),
-        _("lowers the logit of"),
-    )
+    rows = [[from_one(each.dimension), *each[1:]] for each in parts(facts)]
+    titles = (_("dimension"), _("raised by"), _("lowered by"), _("raises logit"), _("lowers logit"))
     return pd.DataFrame(rows, columns=[*names]).set_axis([*titles], axis=1)
 
 
@@ -131,62 +171,117 @@ def take_out(customdata: list[int]) -> None:
     link.change("circuit_without", ",".join(map(str, sorted(taken))))
 
 
-def at(_run: None, state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
+def at(_run: None, state: State) -> Values | None:
     """The recorded circuit of the seed, where it ships."""
     found = recorded().circuits.get(state.circuit_seed)
     return None if found is None else _values(found, state)
 
 
-def _values(found: Circuit, state: State) -> tuple[Circuit, frozenset[int], str, int]:
+def _values(found: Circuit, state: State) -> Values:
     taken = frozenset(i for i in without(state) if i < len(found.kept))
-    return found, taken, state.circuit_text, state.circuit_token
+    ids = [*map(CHARACTERS.index, state.circuit_text)]
+    token = min(state.circuit_token, len(ids) - 1)
+    key = opened(ids[: token + 1])
+    if state.circuit_follow != "open":
+        key = None if state.circuit_follow == "all" else min(int(state.circuit_follow), token)
+    return found, taken, state.circuit_text, token, key, state.circuit_head
 
 
 @section
 def read_whole(_run: None, state: State) -> None:
     """The circuit that ships or was trained here, what is taken out of it, and its control."""
     place = explained(("sparse_circuit",), CODE, key="circuit")
-    with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
-        enter("circuit_seed", _("Seed"), state.circuit_seed, least=0, most=MOST_SEED)
-        switch("train_circuit", _("Train it here"))
     values = _trained(state) if state.train_circuit else at(None, state)
     if values is None:
+        _seed_choice(state)
         if not state.train_circuit:
             place.info(_("No circuit with this seed is included: train it here."))
         return
     with place:
         say(says_circuit, *values, facts=kept_facts)
-    _choices(kept_facts(*values))
+    facts = kept_facts(*values)
+    _choices(facts, state)
     left, right = columns([3, 2])
     with left:
         show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out, room=ROOM)
-        facts = kept_facts(*values)
-        note(says_how(facts))
     with right:
+        show(votes, *values, facts=kept_facts, key="circuit_votes", room=ROOM)
+    st.markdown(says_way(facts))
+    if present.is_on():
+        return
+    note(says_how(facts))
+    _around(facts, values)
+    _seed_choice(state)
+    _control()
+
+
+def _seed_choice(state: State) -> None:
+    """Other circuits: those that ship, or one that is trained here."""
+    with present.aside(), st.container(horizontal=True, vertical_alignment="bottom"):
+        enter("circuit_seed", _("Seed"), state.circuit_seed, least=0, most=MOST_SEED)
+        switch("train_circuit", _("Train it here"))
+
+
+def _around(facts: CircuitFacts, values: Values) -> None:
+    """Who reads what, what each number of the stream stands for, and all weights in a table."""
+    left, right = columns([2, 3])
+    with left:
         show(attention, *values, facts=kept_facts, key="circuit_attention")
+    with right:
+        show_table(parts_table(facts), key="circuit_parts")
         note(says_faithful(facts))
-    show_table(parts_table(facts), key="circuit_parts")
     with details(_("All weights, and what the model can do without each"), icon=":material/table:"):
         show_table(edges_table(facts), key="circuit_edges")
-    if not present.is_on():
-        _control()
 
 
-def _choices(facts: CircuitFacts) -> None:
+def _choices(facts: CircuitFacts, state: State) -> None:
     with present.aside():
-        choose("circuit_text", _("Text"), TEXTS, label_of=str)
-        n, token = len(facts.tokens), facts.token
-        label = _("Selected token")
-        slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
-        several(
-            "circuit_without",
-            _("Weights removed"),
-            tuple(map(str, range(facts.n_edges))),
-            [str(i) for i in sorted(facts.without)],
-            write=",".join,
-            label_of=lambda i: _edge_name(facts, int(i)),
-            is_list=True,
-        )
+        left, right = st.columns(2)
+        with left:
+            choose("circuit_text", _("Text"), TEXTS, label_of=str)
+        with right:
+            n, token, label = len(facts.tokens), facts.token, _("Selected token")
+            slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
+        left, middle, right = st.columns(3)
+        with left:
+            follows = FOLLOWED[: 2 + token + 1]
+            pick("circuit_follow", _("Follow"), follows, label_of=partial(_follow_name, facts))
+        with middle:
+            heads = map(str, sorted(facts.heads))
+            label = _("Head whose attention is drawn")
+            pick("circuit_head", label, heads, label_of=_head_name, shown=str(facts.head))
+        with right:
+            several(
+                "circuit_without",
+                _("Weights removed"),
+                tuple(map(str, range(facts.n_edges))),
+                [str(i) for i in sorted(facts.without)],
+                write=",".join,
+                label_of=lambda i: _edge_name(facts, int(i)),
+                is_list=True,
+            )
+        if not facts.without:
+            _offer(facts)
+
+
+def _offer(facts: CircuitFacts) -> None:
+    """The weight that matters most, to be taken out by one key."""
+    label = _("Remove the weight needed most, {edge}").format(edge=_edge_name(facts, 0))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        icon = ":material/content_cut:"
+        st.button(label, icon=icon, on_click=take_out, args=([0],), key="circuit_first")
+        st.caption(_("Or click the mark on any line to remove its weight, or to put it back."))
+
+
+def _head_name(head: str) -> str:
+    return str(from_one(int(head)))
+
+
+def _follow_name(facts: CircuitFacts, name: str) -> str:
+    """The token that is followed, by its number and itself."""
+    if name == "all":
+        return _("all tokens")
+    return _("the open bracket") if name == "open" else _token_name(facts, int(name))
 
 
 def _token_name(facts: CircuitFacts, i: int) -> str:
@@ -214,7 +309,7 @@ def says_part(part: Part) -> str:
     return fill(text, part)
 
 
-def _trained(state: State) -> tuple[Circuit, frozenset[int], str, int] | None:
+def _trained(state: State) -> Values | None:
     """Train it here, with its control; as far as it has come."""
     seed = state.circuit_seed
     made = in_series(
@@ -251,6 +346,7 @@ PANEL = Panel(
     shows=(
         Say(says_circuit),
         Matrix(graph, "circuit_graph", click=take_out),
+        Matrix(votes, "circuit_votes"),
         Matrix(attention, "circuit_attention"),
         Table(parts_table, "circuit_parts"),
         Table(edges_table, "circuit_edges"),

@@ -6,14 +6,13 @@ import numpy as np
 
 from blocks.known.bracket_texts import CHARACTERS
 from blocks.known.circuit import CircuitFacts, Column, Edge, Node
+from blocks.known.followed import followed
 from blocks.known.sparse import CONFIG
 from pages.figures import marks, palette
 from pages.figures.counting import from_one
 from pages.figures.described import SAID
-from pages.figures.pattern import head_map
 from pages.figures.signed import NEGATIVE, POSITIVE
 from pages.figures.theme import TITLE, Picture, Translate, figure
-from pages.figures.weights import MASKED_CODE, codes
 
 COLUMNS = (
     (Column.TOKEN,),
@@ -27,7 +26,8 @@ LETTERS = {Column.QUERY: "q", Column.KEY: "k", Column.VALUE: "v"}
 ORDER = "([{<ab)]}>"
 ROW, HEAD_ROOM, FOOT = 30, 44, 10  # pixels
 THIN, THICK = 1.0, 6.0
-STILL, FLOWING = 0.25, 0.95  # how opaque a line is along which nothing, or something flows
+STILL, FLOWING = 0.2, 0.95  # how opaque a line is along which nothing, or something flows
+LARGE, SMALL = 12, 7  # pixels of the mark of a line that is lit, and of the others
 LEAST_FLOW = 0.02  # of the largest that enters the same column
 
 
@@ -77,6 +77,9 @@ def _goes_on(before: Node, after: Node) -> bool:
 def graph(facts: CircuitFacts, *, _: Translate) -> Picture:
     """All edges: as wide as their weight, lit where something flows to the token looked at.
 
+    Where a token is followed its ways alone are lit, each node has what the token adds to it, and
+    the strongest way has its weights.
+
     A click on the mark of an edge returns its number, from 0.
     """
     places = layout(facts.edges)
@@ -86,7 +89,7 @@ def graph(facts: CircuitFacts, *, _: Translate) -> Picture:
         title=_("Every weight that is left"),
         height=TITLE + HEAD_ROOM + FOOT + ROW * max(n_rows, 8),
         margin=(TITLE + HEAD_ROOM, FOOT),
-        xaxis={"range": [-0.3, 4.3], "visible": False},
+        xaxis={"range": [-0.35, 4.55], "visible": False},
         yaxis={"range": [1.02, -0.06], "visible": False},
         shapes=[*_stems(facts, places), *_lines(facts, places)],
         annotations=[_heading(x, name) for x, name in enumerate(column_names(_))],
@@ -115,23 +118,27 @@ def _stems(facts: CircuitFacts, places: dict[Node, tuple[float, float]]) -> list
     return [_curve(places[start], places[end], line, 0.6) for start, end in pairs]
 
 
-def _lines(facts: CircuitFacts, places: dict[Node, tuple[float, float]]) -> list[dict[str, Any]]:
-    sizes = _sizes(facts)
+def _lit(facts: CircuitFacts) -> frozenset[int]:
+    """The edges along which something flows; or those on the ways of the token followed."""
+    if found := followed(facts):
+        return found.edges
     flows = np.array([abs(facts.flow(edge)) for edge in facts.edges])
-    of_column = {
-        edge.end.column: max(
-            (f for e, f in zip(facts.edges, flows, strict=True) if e.end.column is edge.end.column),
-            default=0.0,
-        )
-        for edge in facts.edges
-    }
+    most: dict[Column, float] = {}
+    for edge, flow in zip(facts.edges, flows, strict=True):
+        most[edge.end.column] = max(most.get(edge.end.column, 0.0), flow)
+    return frozenset(
+        i for i, edge in enumerate(facts.edges) if flows[i] > LEAST_FLOW * most[edge.end.column]
+    )
+
+
+def _lines(facts: CircuitFacts, places: dict[Node, tuple[float, float]]) -> list[dict[str, Any]]:
+    sizes, lit = _sizes(facts), _lit(facts)
     found = []
     for i, edge in enumerate(facts.edges):
-        flows_here = flows[i] > LEAST_FLOW * of_column[edge.end.column]
         line: dict[str, Any] = {"color": _color(edge.weight), "width": sizes[i]}
         if i in facts.without:
             line = {"color": palette.BEFORE, "width": THIN, "dash": "dash"}
-        opacity = FLOWING if flows_here else STILL
+        opacity = FLOWING if i in lit else STILL
         found.append(_curve(places[edge.start], places[edge.end], line, opacity))
     return found
 
@@ -177,6 +184,7 @@ def _handles(
         )
         for i, (edge, alone) in enumerate(zip(facts.edges, facts.alone, strict=True))
     ]
+    lit = _lit(facts)
     middles = [_middle(i, edge, places) for i, edge in enumerate(facts.edges)]
     colors = [
         palette.BEFORE if i in facts.without else _color(edge.weight)
@@ -187,13 +195,27 @@ def _handles(
         [y for _x, y in middles],
         customdata=[[i] for i in range(facts.n_edges)],
         mode="markers+text",
-        text=[str(from_one(i)) if i in facts.without else "" for i in range(facts.n_edges)],
+        text=_written(facts),
         textposition="top center",
         **marks.told(hovers),
-        marker={"size": 9, "color": colors, "line": {"width": 1, "color": "white"}},
+        marker={
+            "size": [LARGE if i in lit else SMALL for i in range(facts.n_edges)],
+            "color": colors,
+            "line": {"width": 1, "color": "white"},
+        },
         **marks.steady(),
         meta={SAID: hovers},
     )
+
+
+def _written(facts: CircuitFacts) -> list[str]:
+    """At each mark: the number of a weight that is out, and the weights of the strongest way."""
+    found = followed(facts)
+    strong = found.ways[0].edges if found and found.ways else ()
+    texts = [
+        f"<b>{edge.weight:.2f}</b>" if i in strong else "" for i, edge in enumerate(facts.edges)
+    ]
+    return [str(from_one(i)) if i in facts.without else text for i, text in enumerate(texts)]
 
 
 def _middle(i: int, edge: Edge, places: dict[Node, tuple[float, float]]) -> tuple[float, float]:
@@ -214,6 +236,11 @@ def _nodes(
         node: float(facts.passed.inside[node.column][facts.token, node.place]) for node in places
     }
     hovers = [said.format(name=names[node], value=here[node]) for node in places]
+    if found := followed(facts):
+        lit = {node for i in found.edges for node in facts.edges[i][:2]}
+        lit -= {node for node in lit if node.column is Column.TOKEN}
+        for node in lit:
+            names[node] += f"</b> {found.added[node.column][node.place]:+.1f}<b>"
     looked_at = Node(Column.TOKEN, facts.token_ids[facts.token])
     colors = [palette.PINNED if node == looked_at else palette.RESIDUAL for node in places]
     return marks.dots(
@@ -226,12 +253,3 @@ def _nodes(
         marker={"size": 10, "color": colors, "symbol": "square"},
         **marks.steady(),
     )
-
-
-def attention(facts: CircuitFacts, *, _: Translate) -> Picture:
-    """What the head that most edges lead through attends to in this text."""
-    pattern = facts.passed.pattern[facts.head]
-    there = np.tril(np.ones_like(pattern)) > 0
-    shown = np.where(there, codes(pattern), MASKED_CODE).astype(np.uint8)
-    weights = np.where(there, pattern, np.nan)
-    return head_map(shown, weights, facts.tokens, head=facts.head, pinned=facts.token, _=_)
