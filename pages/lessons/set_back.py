@@ -24,7 +24,7 @@ def offer(now: Now) -> None:
     """Say what differs from what the lesson has set, and offer to set it back; else nothing."""
     if not (parts := [_part(*each) for each in _changed(now)]):
         return
-    text = _("These settings differ from those of this step: {changes}.")
+    text = _("Your settings differ from those of this step: {changes}.")
     st.caption(text.format(changes=listing(parts[:MOST_NAMED])))
     press(
         _("Restore"), "set_back", progress.set_back, icon="settings_backup_restore", type="tertiary"

@@ -143,7 +143,7 @@ def is_name(preset: str) -> bool:
 def whose_weights(weights: str) -> str:
     """Say where the weights of this name are from: how a file's were made, is not known here."""
     if is_name(weights):
-        return _("The weights are those of an opened file.")
+        return _("The weights come from an opened file.")
     return _("The weights are trained.")
 
 

@@ -188,7 +188,7 @@ def test_the_values(monkeypatch: pytest.MonkeyPatch):
     assert said["en"].startswith("The weights are trained.") and "0.1%" in said["zh"]
     opened = replace(facts, seed=None, weights="folder:x.gguf@0")
     said = in_both(monkeypatch, weight_values.says_values, opened)
-    assert said["en"].startswith("The weights are those of an opened file.")
+    assert said["en"].startswith("The weights come from an opened file.")
 
 
 LEDGER = Ledger(

@@ -309,7 +309,7 @@ def test_of_a_file_the_length_that_it_names_is_the_trained_one(monkeypatch):
     assert trained.length_of_file(brought) == 8192
     said = in_both(monkeypatch, beyond.says_texts, brought, ROPE, 0, 32)
     assert (
-        "The file names 8,192 tokens as the longest text, so L = 32 is only the shortest"
+        "The file gives 8,192 tokens as the maximum text length, so L = 32 is only the"
         in said["en"]
     )
     assert (

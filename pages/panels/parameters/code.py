@@ -83,7 +83,7 @@ def says_code(facts: CodeFacts) -> str:
 def says_change(change: CodeChange) -> str:
     """How much of A's file is not in B's."""
     if not change.text:
-        return _("A and B give the same file: their difference is not in the code.")
+        return _("A and B produce the same file: the difference between them is not in the code.")
     text = _("Lines changed from A to B (−{n_gone}, +{n_new}):")
     return text.format(n_gone=change.n_gone, n_new=change.n_new)
 

@@ -77,12 +77,12 @@ def _losses(facts: IdeasFacts) -> str:
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts are exact and refer to GPT-2 small with every idea up to and including that step; "
-        "the cache holds {bits}-bit numbers, and FLOPs are those of one token after {n_keys:,} "
-        "others. Losses come from models with {small.n_layers} layers and d_model {small.d_model}, "
-        "trained on English stories in sequences of {seq_len} characters for {recipe.n_steps} "
-        "updates of {recipe.batch_size} sequences each (seeds {seeds}); runs this small and short "
-        "say little about large models."
+        "At each step, the counts are exact and refer to GPT-2 small with every idea up to "
+        "and including that step; the cache holds {bits}-bit numbers, and FLOPs are those of "
+        "one token after {n_keys:,} others. Losses come from models with {small.n_layers} "
+        "layers and d_model {small.d_model}, trained on English stories in sequences of "
+        "{seq_len} characters for {recipe.n_steps} updates of {recipe.batch_size} sequences "
+        "each (seeds {seeds}); runs this small and short say little about large models."
     )
     return fill(text, facts, bits=BITS, n_keys=N_KEYS, seeds=enumeration(map(str, facts.seeds)))
 

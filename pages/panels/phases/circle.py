@@ -67,8 +67,8 @@ def says_circle(facts: SumFacts) -> str:
 def _cut(facts: SumFacts) -> str:
     text = _(
         "When they are removed from the embedding, the answers are lost: the loss goes from "
-        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). When as many other "
-        "frequencies are removed instead, it is {control:.3f}."
+        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). When the same number "
+        "of other frequencies is removed instead, the loss is {control:.3f}."
     )
     return text.format(
         last=facts.last.held_out_loss,
@@ -167,7 +167,7 @@ def ablated(facts: SumFacts) -> Chart:
             line("without_keys", Look(_("without the key frequencies"), palette.NORM)),
             line(
                 "without_others",
-                Look(_("without as many other frequencies"), palette.BEFORE, dash="dot"),
+                Look(_("without the same number of other frequencies"), palette.BEFORE, dash="dot"),
             ),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),

@@ -33,8 +33,8 @@ LEARNS = {
         "odd: for 1101 the answer is 1001."
     ),
     TaskKind.BRACKETS: N_(
-        "The model reads a row of brackets and says which one closes the innermost that is still "
-        "open: after ([] the answer is )."
+        "The model reads a row of brackets and says which bracket closes the innermost open "
+        "one: after ([] the answer is )."
     ),
     TaskKind.INDUCTION: N_(
         "The model reads a random sequence of tokens that repeats and learns to predict the "

@@ -182,8 +182,8 @@ def _length_of_file(run: Run, trained_len: int) -> str:
     if longest is None or longest == trained_len:
         return ""
     return _(
-        "The file names {longest:,} tokens as the longest text, so L = {length:,} is only the"
-        " shortest length compared here, not the trained one."
+        "The file gives {longest:,} tokens as the maximum text length, so L = {length:,} is "
+        "only the shortest length compared here, not the trained one."
     ).format(longest=longest, length=trained_len)
 
 

@@ -26,8 +26,8 @@ def says_again(found: Found) -> str:
         d=size(found[0].unique), fresh=of[1], few=few, again=of[few], most=most, worst=of[most]
     )
     text = _(
-        "Text seen {few} times is worth {here:.1f} times as much as seen once; the formula of"
-        " Muennighoff et al. 2023 predicts {there:.1f}."
+        "Text seen {few} times is worth {here:.1f} times as much as text seen once; the "
+        "formula of Muennighoff et al. 2023 predicts {there:.1f}."
     )
     values = worth(found)
     value = text.format(few=few, here=values[few], there=expected_worth(few))

@@ -118,8 +118,8 @@ def says_band_of(_facts: PredictFacts) -> str:
     return _(
         "The band includes two things: how much the law changes when one budget or the "
         "cheapest ones are left out and the runs of the others are resampled, and how much "
-        "single runs scatter around it. The fit knows nothing of the entropy of the text, so "
-        "part of the band may lie below that entropy, which no run can beat."
+        "single runs scatter around it. The fit does not use the entropy of the text, so part"
+        " of the band may lie below that entropy, which no run can beat."
     )
 
 
