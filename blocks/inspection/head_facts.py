@@ -98,6 +98,12 @@ class HeadFacts:
         return int(np.isnan(self.steps.masked[self.query]).sum())
 
     @property
+    def most_masked(self) -> tuple[int, int]:
+        """The first of the queries that may see the fewest keys, and how many it may not."""
+        counts = np.isnan(self.steps.masked).sum(axis=1)
+        return int(counts.argmax()), int(counts.max())
+
+    @property
     def is_blind(self) -> bool:
         """Whether the query may see no key."""
         return self.n_masked == len(self.labels)

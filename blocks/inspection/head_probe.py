@@ -76,7 +76,8 @@ class ProbeFacts:
 
     `off`: layer and head of those that are switched off together, `others` of as many others;
     `without` and `without_others`: the surprisal of each token then. None of it where none has the
-    name. `selected`: the layer and head that is looked at.
+    name. `selected`: the layer and head that is looked at; `in_text`: where no head of the model
+    has a name, how many have each in the text of the reader.
     """
 
     probe: HeadProbe
@@ -86,6 +87,7 @@ class ProbeFacts:
     without: np.ndarray | None
     without_others: np.ndarray | None
     selected: tuple[int, int]
+    in_text: tuple[tuple[str, int], ...] = ()
 
     @property
     def scores(self) -> np.ndarray:

@@ -9,11 +9,12 @@ import pandas as pd
 from pages.figures import marks, palette
 from pages.figures.axes import AS_WIDE, AXIS, BARE
 from pages.figures.described import SAID
-from pages.figures.theme import EDGE, HIDDEN_AXIS, TITLE, Picture, Translate, figure
+from pages.figures.theme import ACROSS, EDGE, HIDDEN_AXIS, TILES, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
 OVERVIEW_WIDTH, LEAST_TITLED = 430, 40  # between a phone and half a desk
+PROJECTED = 1200  # pixels of a projector
 
 
 class Names(NamedTuple):
@@ -35,6 +36,7 @@ def overview(
     pinned_key: float | None = None,
     title: str = "",
     width: int = OVERVIEW_WIDTH,
+    is_alone: bool = False,
     names: Names | None = None,
     _: Translate,
 ) -> Picture:
@@ -43,7 +45,8 @@ def overview(
     `codes`: tiles side by side with room for titles above them, one byte per cell;
     `heads`: head, label, hover, a row each;
     `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right);
-    `width`: pixels that the picture is likely to have; `names`: what its rows and columns are,
+    `width`: pixels that the picture is likely to have; `is_alone`: it stands alone in its row on a
+    projector; `names`: what its rows and columns are,
     where tiles have no room for a title each.
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
@@ -70,6 +73,7 @@ def overview(
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
         annotations=_titles(corner, heads, width / columns),
+        meta={TILES: True, **({ACROSS: PROJECTED} if is_alone else {})},
     )
 
 

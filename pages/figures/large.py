@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import ACROSS, HEIGHT, PRESENTED, ROOMY, WIDE, Picture, below_title
+from pages.figures.theme import ACROSS, HEIGHT, PRESENTED, ROOMY, TILES, WIDE, Picture, below_title
 from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
 GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
-ONE_SCREEN = 440  # pixels that a panel leaves for its picture at 1280 × 720
+ONE_SCREEN = 500  # pixels that a panel leaves for its picture at 1280 × 720
 WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
 FEW = 16  # texts that stand freely
 THIRD = 360  # pixels of one of three pictures beside each other
@@ -43,12 +43,21 @@ def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any], room: int)
     rows that have more room than they need.
     """
     height = layout["height"]
+    if TILES in (layout.get("meta") or {}):
+        return room or _of_tiles(layout)
     if room:
         return round(min(GROWTH * height, room))
     is_map = any(trace.get("type") == "heatmap" for trace in traces)
     is_roomy = (layout.get("meta") or {}).get(ROOMY, False)
     least = ONE_SCREEN if is_map else SQUEEZED * height if is_roomy else height
     return round(max(min(least, height), min(GROWTH * height, ONE_SCREEN)))
+
+
+def _of_tiles(layout: dict[str, Any]) -> int:
+    """As high as keeps the cells square, on one screen: there they are as wide as there is room."""
+    rows, columns = (abs(np.ptp(layout[axis]["range"])) for axis in ("yaxis", "xaxis"))
+    margin = GROWTH * sum(layout["margin"][side] for side in "tb")
+    return round(min(margin + rows / columns * _width(layout, WIDTH), ONE_SCREEN))
 
 
 def _unsaid_axes(traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -62,6 +71,8 @@ def _unsaid_axes(traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _layout(layout: dict[str, Any]) -> dict[str, Any]:
+    if TILES in (layout.get("meta") or {}):
+        layout = {**layout, "yaxis": {**layout["yaxis"], "scaleanchor": None}}
     grown = {
         **{name: _axis(name, axis, layout) for name, axis in layout.items() if _is_axis(name)},
         "title": _titled(layout.get("title"), TITLE),

@@ -11,7 +11,7 @@ from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Translate, small, token_label
 from pages.figures.weights import codes, weight_bar, weight_map
 
-NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
+NUMBERS_UP_TO, CROSSES_UP_TO, WHOLE_UP_TO = 14, 32, 6
 
 
 # What a click on a cell returns: numbers of the rows, of the columns, 1 if columns are keys.
@@ -127,7 +127,8 @@ def numbered(values: np.ndarray, up_to: int = NUMBERS_UP_TO) -> dict[str, Any]:
     """What writes the values in the cells of a heatmap, where there is room."""
     if max(values.shape) > up_to:
         return {}
-    text = [["" if np.isnan(x) else short(x) for x in row] for row in values]
+    is_whole = values.shape[1] <= WHOLE_UP_TO
+    text = [["" if np.isnan(x) else short(x, is_whole) for x in row] for row in values]
     return {"text": text, "texttemplate": "%{text}"}
 
 
@@ -144,9 +145,10 @@ def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
     return {"hoverinfo": "text", "hovertext": text}
 
 
-def short(x: float) -> str:
+def short(x: float, is_whole: bool = False) -> str:
+    """A number of about three figures; a 0 before the point only where it `is_whole`."""
     text = f"{x:.2f}" if abs(x) < 10 else f"{x:.1f}" if abs(x) < 100 else f"{x:.0f}"
-    return text.replace("0.", ".", 1) if abs(x) < 1 else text
+    return text if is_whole or abs(x) >= 1 else text.replace("0.", ".", 1)
 
 
 def cells(matrix: Matrix, place: Place, returns: Returns, _: Translate) -> list[dict[str, Any]]:

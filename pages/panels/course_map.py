@@ -1,6 +1,7 @@
 """A course of sixteen weeks: for each its lessons, panels to show, and homework."""
 
 from typing import NamedTuple
+from urllib.parse import parse_qsl
 
 import streamlit as st
 
@@ -9,7 +10,7 @@ from pages.show.fold import fold
 from pages.stage import link, progress
 from pages.words.language import _
 
-Shown = tuple[str, str, str]  # the title of a panel, its page, its name
+Shown = tuple[str, str, str]  # the title of a panel, its page, its name with what it opens with
 
 
 class Week(NamedTuple):
@@ -124,7 +125,7 @@ WEEKS = (
         N_("What heads and layers are for"),
         ("induction", "induction-over-time", "superposition", "believe", "circuit"),
         (
-            (N_("What is each head for?"), "attention", "head-probe"),
+            (N_("What is each head for?"), "attention", "head-probe&preset=induction"),
             (N_("Logit lens"), "gpt", "logit-lens"),
             (N_("Why this answer and not that?"), "gpt", "two-answers"),
         ),
@@ -188,7 +189,8 @@ def _draw_week(i: int, week: Week) -> None:
             for title, page, panel in week.panels:
                 path = progress.page_file(page)
                 lang = link.as_query().get("lang")
-                query = {"panel": panel, **({"lang": lang} if lang else {})}
+                query = dict(parse_qsl(f"panel={panel}"))
+                query |= {"lang": lang} if lang else {}
                 st.page_link(path, label=_(title), query_params=query)
             if week.homework:
                 _lesson(f"homework-{week.homework}", ":material/assignment:")

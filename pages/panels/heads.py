@@ -218,6 +218,7 @@ def draw_all_heads(
         selected=layers.tile(run, layer, head, is_wide),
         pinned=labelled.row_share(run, token),
         width=WIDE if is_wide else heads.OVERVIEW_WIDTH,
+        is_alone=is_wide,
         names=names if config.n_layers > labelled.FEW_LAYERS else None,
         _=_,
     )

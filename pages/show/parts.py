@@ -7,6 +7,7 @@ says only what there is. What is made of the facts may be None: then this part h
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -350,11 +351,27 @@ class Beside(Several):
         self.widths = widths
 
     def draw(self, given: Given) -> None:
-        """Each in its column."""
-        places = chart.columns(list(self.widths) or len(self.items))
-        for place, column in zip(places, self.items, strict=True):
-            with place:
+        """Each in its column; before a class none is kept for what it does not see."""
+        is_seen = [not present.is_on() or is_for_class(item) for item in self.items]
+        widths = [*compress(self.widths, is_seen)]
+        places = iter(chart.columns(widths or max(1, sum(is_seen))))
+        for column, seen in zip(self.items, is_seen, strict=True):
+            with next(places) if seen else nullcontext():
                 column.draw(given)
+
+
+def is_for_class(item: Item) -> bool:
+    """Whether it is seen where a panel is presented."""
+    match item:
+        case Details() | OffScreen() | Aside() | File() | Html():
+            return False
+        case Several():
+            return any(map(is_for_class, item.items))
+        case Table():
+            return item.is_whole
+        case Controls():
+            return not item.is_aside
+    return isinstance(item, Text) or not isinstance(item, Note)
 
 
 class Steps(Several):

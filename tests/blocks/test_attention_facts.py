@@ -87,7 +87,7 @@ def test_where_a_query_reads():
     (key, weight), *others = facts.most_read()
     assert key == row.argmax() and weight == pytest.approx(row.max().item())
     assert len(others) <= 2 and all(share > 0.05 for _key, share in others)
-    assert facts.n_masked == 1 and not facts.is_blind
+    assert facts.n_masked == 1 and not facts.is_blind and facts.most_masked == (0, 4)
     assert facts.weight_sum == pytest.approx(1) and facts.total == pytest.approx(5)
     assert facts.most_received == pattern.sum(0).argmax()
     assert facts.held(Window(0, 2, 5)) == pytest.approx(row[:2].sum().item())

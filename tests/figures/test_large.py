@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from pages.figures.large import enlarged
-from pages.figures.theme import ACROSS, figure
+from pages.figures.theme import ACROSS, TILES, figure
 
 READABLE = 16  # pixels, from the back row
 NAMES = [f"token {i}" for i in range(40)]
@@ -69,7 +69,7 @@ def test_words_and_ranks_in_two_lines_stand_in_a_picture_across_the_screen():
 def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():
     axes = {"yaxis": TICKS, "xaxis": {**TICKS, "domain": [0, 0.5]}}
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(40)}], height=800, **axes))
-    assert found.layout.height == 440
+    assert found.layout.height == 500
     assert found.layout.yaxis.ticktext == (*NAMES[1::2],)
     assert len(found.layout.xaxis.ticktext) <= 16 and found.layout.xaxis.ticktext[-1] == NAMES[-1]
 
@@ -99,3 +99,11 @@ def test_names_that_are_set_in_lines_keep_all_of_them():
     ticks = {"tickvals": [*range(4)], "ticktext": names, "tickangle": 0}
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(4)}], height=300, xaxis=ticks))
     assert [*found.layout.xaxis.ticktext] == names
+
+
+def test_maps_side_by_side_take_the_width_that_there_is():
+    axes = {"xaxis": {"range": [0, 50]}, "yaxis": {"range": [10, 0], "scaleanchor": "x"}}
+    given = {"height": 120, "meta": {TILES: True, ACROSS: 1000}, **axes}
+    found = enlarged(figure([{"type": "heatmap", "z": np.eye(4)}], **given))
+    assert found.layout.yaxis.scaleanchor is None and 200 < found.layout.height < 300
+    assert enlarged(figure([], **given), room=180).layout.height == 180

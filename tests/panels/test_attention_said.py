@@ -104,6 +104,7 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
         ("scores", "dot products with all keys are its scores, which range from 1.000 to 2.000"),
         ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
+        ("mask", "The mask acts on other rows: from `the₁` it hides 2 keys."),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
         ("mix", "a vector of norm 1.414"),
         ("write", "maps 2 numbers to d_model = 4: this head adds a vector of norm 2.000"),
@@ -112,6 +113,12 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
 def test_what_a_step_does(monkeypatch: pytest.MonkeyPatch, step: str, said: str):
     both = in_both(monkeypatch, steps.says_step, replace(HEAD, step=step))
     assert said in both["en"] and both["zh"] != both["en"]
+
+
+def test_a_sign_that_is_read_in_bytes_is_explained(monkeypatch: pytest.MonkeyPatch):
+    run = replace(RUN, input=replace(RUN.input, tokens=("哭 1/3", "哭 2/3", "哭 3/3")))
+    said = in_both(monkeypatch, steps.says_step, replace(HEAD, run=run, step="qkv"))
+    assert "no token for `哭`" in said["en"] and "1/3" in said["zh"]
 
 
 def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
@@ -344,6 +351,11 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
     assert "Heads with other names: induction (1)." in said
     bare = replace(none, probe=replace(found, heads=heads.assign(name="")))
     assert "No head gets any of the five names" in in_english(monkeypatch, probe.says_probe, bare)
+    for_text = replace(bare, in_text=(("same_token", 6),))
+    said = in_both(monkeypatch, probe.says_probe, for_text)
+    assert "In your own text alone, “All heads” names some: itself (6)." in said["en"]
+    assert "“所有头”" in said["zh"] and "自身（6）" in said["zh"]
+    assert "自身" in probe.scores(for_text).layout.title.text
 
 
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):

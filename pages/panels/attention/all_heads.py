@@ -18,7 +18,18 @@ from pages.panels.heads import draw_all_heads, open_tile, tiles_note
 from pages.server import probed
 from pages.show import layers
 from pages.show.controls import pick
-from pages.show.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
+from pages.show.parts import (
+    Beside,
+    Controls,
+    File,
+    Item,
+    Matrix,
+    Note,
+    OffScreen,
+    Say,
+    Table,
+    the_values,
+)
 from pages.stage.phone import is_phone
 from pages.state import labelled, sinks
 from pages.state.link_fields.attention import SORTS
@@ -189,7 +200,9 @@ def shown(run: Run) -> Sequence[Item]:
     height = head_table.height(MOST_HEADS) if is_deep(run) else 318
     numbers = Table(table, "all_heads_table", n_names=3, height=height, facts=the_values)
     place = (
-        (*tiles, Beside(measures, numbers)) if is_deep(run) else (Beside(tiles, measures), numbers)
+        (*tiles, OffScreen(Beside(measures, numbers)))
+        if is_deep(run)
+        else (Beside(tiles, measures), numbers)
     )
     file = File(layers.heads, "all_heads", counted=("layer", "head"), facts=the_values)
     return (Say(says_heads), shared.sinks_switch("all_heads"), *place, file)

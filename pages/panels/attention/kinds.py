@@ -171,6 +171,7 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Pict
         columns=len(AttentionKind),
         selected=None,
         pinned=labelled.row_share(run, token),
+        is_alone=True,
         title=_("The same queries and keys, five attention variants"),
         _=_,
     )

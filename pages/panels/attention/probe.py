@@ -1,12 +1,13 @@
 """What each head is for: random tokens, read twice, whatever the reader's text is."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import head_probe
+from blocks.inspection.head_facts import AllHeads
 from blocks.inspection.head_probe import KINDS, N_ROWS, SEED, ProbeFacts
 from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, Part, written
@@ -18,17 +19,20 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.figures.weights import codes, weight_map
 from pages.page.declared import Panel
-from pages.panels.attention import pattern, shared
+from pages.panels.attention import all_heads, pattern, shared
 from pages.server import probed, starts
+from pages.show import layers
 from pages.show.controls import choose
 from pages.show.parts import Beside, Controls, Matrix, Note, Say, Shown, Steps, Table
 from pages.show.ways import way
+from pages.stage import present
 from pages.state import labelled
 from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, bracketed, enumeration, listing, sentences
 
 MOST_LISTED = 6
+MOST_WRITTEN = 64  # heads whose cells have room for a number
 COPIES = "induction"  # the model that learned to copy
 PLACES = {
     "induction": N_("the token after the earlier copy of the current one (induction heads)"),
@@ -55,7 +59,9 @@ def probe_facts(run: Run, kind: str, layer: int, head: int, _n_steps: int = 1) -
     without, others_off = (
         probed.bits_without(run, each) if off else None for each in (off, others)
     )
-    return ProbeFacts(probe, kind, off, others, without, others_off, (layer, head))
+    named = {} if probe.n_named else AllHeads(layers.named_heads(run), "", (layer, head)).n_named
+    in_text = tuple(named.items())
+    return ProbeFacts(probe, kind, off, others, without, others_off, (layer, head), in_text)
 
 
 def says_none(run: Run) -> str | None:
@@ -90,14 +96,23 @@ def _other_kinds(facts: ProbeFacts) -> str:
     if facts.off:
         return ""
     found = facts.probe.n_named
+    if facts.in_text:
+        text = _(
+            "No head gets any of the five names whatever the text. In your own text alone, "
+            "“{panel}” names some: {counts}."
+        )
+        return text.format(panel=_(all_heads.PANEL.title), counts=_counted(facts.in_text))
     if not found:
         return _(
             "No head gets any of the five names: none attends to one of these kinds of "
             "position regardless of the text. “{panel}” shows what a head does in your own "
             "text."
         ).format(panel=_(pattern.PANEL.title))
-    counts = [bracketed(terms.head_name(kind), n) for kind, n in found.items()]
-    return _("Heads with other names: {counts}.").format(counts=enumeration(counts))
+    return _("Heads with other names: {counts}.").format(counts=_counted(found.items()))
+
+
+def _counted(n_named: Iterable[tuple[str, int]]) -> str:
+    return enumeration(bracketed(terms.head_name(kind), n) for kind, n in n_named)
 
 
 def _listed(heads: pd.DataFrame, kind: str) -> str:
@@ -172,7 +187,7 @@ def ways_on(run: Run, kind: str, layer: int, head: int, _n_steps: int) -> None:
         return
     changes = [Intervention(part=Part.HEAD, layer=layer, head=head) for layer, head in facts.off]
     layer, head = facts.off[0]
-    with st.container(horizontal=True):
+    with present.aside(), st.container(horizontal=True):
         label = _("Switch these heads off on the whole page ({n})").format(n=len(changes))
         way(label, "probe_off", icon=":material/edit:", interventions=written(changes))
         called = _("See what {head} does in your text").format(head=shared.head_called(layer, head))
@@ -185,11 +200,17 @@ def scores(facts: ProbeFacts) -> Picture:
     places = list(zip(heads["layer"].tolist(), heads["head"].tolist(), strict=True))
     text, values = _("{head}: {score:.2f}"), zip(places, heads[facts.kind], strict=True)
     said = (text.format(head=shared.head_called(*at), score=score) for at, score in values)
+    heat = weight_map(codes(facts.scores), _)
+    if facts.scores.size <= MOST_WRITTEN:
+        written = [[f"{score:.2f}" for score in row] for row in facts.scores]
+        heat |= {"text": written, "texttemplate": "%{text}"}
     return head_grid.grid(
-        weight_map(codes(facts.scores), _),
+        heat,
         [*said],
         places,
-        title=_("Mean weight of every head in the second copy"),
+        title=_("Mean weight of every head in the second copy: {kind}").format(
+            kind=terms.head_name(facts.kind)
+        ),
         layers=heads["layer"].unique().tolist(),
         columns=[str(from_one(i)) for i in range(n)],
         across=_("head"),
@@ -241,13 +262,17 @@ PANEL = Panel(
     absent=says_none,
     facts=probe_facts,
     shows=(
-        Controls(kind_choice),
+        Controls(kind_choice, is_aside=False),
         Steps(
             work,
             Say(says_probe),
             Beside(
-                (Matrix(scores, "probe_scores", click=shared.open_head), Note(says_how)),
-                (Shown(surprisal, "probe_bits", room=380), Controls(ways_on)),
+                (
+                    Matrix(scores, "probe_scores", click=shared.open_head, room=330),
+                    Note(says_how),
+                    Controls(ways_on, is_aside=False),
+                ),
+                Shown(surprisal, "probe_bits", room=330),
                 widths=(6, 5),
             ),
             Table(table, "probe_table", n_names=2, height=318),

@@ -127,7 +127,9 @@ def _corner(
     value = result.values[row, column]
     x, y = place
     at = {"x": x, "y": y, "xref": "paper", "yref": "paper"}
-    return [{**at, "text": f"{names}<br>= <b>{short(value)}</b>", "font": {"size": 14}}]
+    return [
+        {**at, "text": f"{names}<br>= <b>{short(value, is_whole=True)}</b>", "font": {"size": 14}}
+    ]
 
 
 def _product_titles(

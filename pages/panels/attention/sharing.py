@@ -200,6 +200,7 @@ def draw_shared(run: Run, layer: int, token: int) -> Picture:
         columns=n_heads,
         selected=None,
         pinned=labelled.row_share(run, token),
+        is_alone=True,
         title=title,
         _=_,
     )

@@ -15,7 +15,8 @@ KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale
 GAP = 0.03  # of the width, between two matrices
 NARROW = 350  # pixels: on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
-IN_FULL, LOW, HIGH, BESIDE = 1180, 350, 425, (680, 490)  # pixels of a projector's screen
+WRITTEN = 20  # pixels of the numbers of few
+IN_FULL, LOW, HIGH, BESIDE = 1180, 385, 445, (680, 540)  # pixels of a projector's screen
 
 
 class Chosen(NamedTuple):
@@ -73,7 +74,10 @@ def returns(matrix: Matrix, tokens: Sequence[int]) -> Returns:
 
 def written(matrix: Matrix, size: Size) -> dict[str, Any]:
     """The numbers in the cells of a matrix that is read, where all can be shown."""
-    return numbered(matrix.values, WIDEST) if size.is_in_full else {}
+    if not size.is_in_full:
+        return {}
+    font = {"textfont": {"size": WRITTEN}} if matrix.values.shape[1] <= FEW else {}
+    return {**numbered(matrix.values, WIDEST), **font}
 
 
 def named_scale(matrix: Matrix, bar: dict[str, Any], _: Translate) -> dict[str, Any]:

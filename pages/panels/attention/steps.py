@@ -1,6 +1,7 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
-from collections.abc import Callable, Hashable
+import re
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import streamlit as st
@@ -26,10 +27,19 @@ from pages.stage import link, present, progress
 from pages.stage.press import press
 from pages.state import labelled
 from pages.state.values import State
-from pages.words.language import _, bracketed, current_language, enumeration, fill, sentences
+from pages.words.language import (
+    _,
+    bracketed,
+    current_language,
+    enumeration,
+    fill,
+    literal,
+    sentences,
+)
 from pages.words.numbers import percent
 
 Cell = tuple[str, int, int]  # step, key, feature
+PART = re.compile(r" \d/\d$")  # of a token that is one byte of a sign
 
 
 def chosen_cell(run: Run, state: State) -> Cell:
@@ -120,7 +130,23 @@ def says_step(facts: HeadFacts) -> str:
     lengths = ("mixed", "passed_on", "written", "together")
     found: dict[str, Any] = spans | {name: facts.length(name) for name in lengths}
     n, d_head = len(facts.labels), facts.steps.d_head
-    return fill(_(STEP_SENTENCES[facts.step]), facts, n=n, d_head=d_head, **found)
+    said = fill(_(STEP_SENTENCES[facts.step]), facts, n=n, d_head=d_head, **found)
+    return sentences(said, *_besides(facts))
+
+
+def _besides(facts: HeadFacts) -> Iterator[str]:
+    """What a class would ask: where a mask acts that hides nothing here, why a sign is split."""
+    query, n_masked = facts.most_masked
+    if facts.step == "mask" and n_masked and not facts.n_masked:
+        text = _("The mask acts on other rows: from {token} it hides {n} keys.")
+        yield text.format(token=shared.token(facts.run, query), n=n_masked)
+    parts = [label.rpartition(" ") for label in facts.labels if PART.search(label)]
+    if facts.step in ("project", "qkv") and parts:
+        text = _(
+            "The vocabulary has no token for {sign}; its bytes are read as several tokens, marked "
+            "1/{n} to {n}/{n}."
+        )
+        yield text.format(sign=literal(parts[0][0]), n=parts[0][2].partition("/")[2])
 
 
 def says_drawn(facts: HeadFacts) -> str:
