@@ -32,7 +32,7 @@ VERDICTS = {
     "right": Look(N_("right answer"), palette.NORM, "circle", size=11),
     "wrong": Look(N_("wrong answer"), palette.PINNED, "x", size=10),
     "silent": Look(N_("no answer"), palette.BEFORE, "circle-open", size=11),
-    "unasked": Look(N_("not asked"), palette.BEFORE, "circle", size=3),
+    "unasked": Look(N_("not tested"), palette.BEFORE, "circle", size=3),
 }
 PLACES = {"instrument": {name: TITLES[name] for name in INSTRUMENTS}, "model": MODELS}
 ROOM = 510  # pixels before a class
@@ -63,9 +63,9 @@ def facts_of(_instrument: str, _name: str) -> ChartFacts:
 def says_chart(facts: ChartFacts) -> str:
     """Which instrument is right least often, and which one answers its question best."""
     text = _(
-        "Models whose answers are known show whether an instrument can be trusted. {question} "
-        "“{best}” was right about {best_right} of {best_n} models, “{worst}” about {worst_right} "
-        "of {worst_n}."
+        "Models whose answers are known show whether an instrument can be trusted. {question}"
+        " “{best}” was right about {best_right} of {best_n} models, and “{worst}” about "
+        "{worst_right} of {worst_n}."
     )
     best, worst = facts.best, facts.worst
     said = text.format(
@@ -147,7 +147,7 @@ def says_cell(instrument: str, model: str, cell: Cell | None) -> str:
     """What stands under the cursor."""
     names = {"instrument": _(TITLES[instrument]), "model": _(MODELS[model])}
     if cell is None:
-        return _("{instrument} on {model}: not asked").format(**names)
+        return _("{instrument} on {model}: not tested").format(**names)
     text = _("{instrument} on {model}: precision {precision:.0%}, recall {recall:.0%}")
     if cell.is_silent:
         text = _("{instrument} on {model}: no answer")

@@ -78,8 +78,8 @@ def says_followed(facts: CircuitFacts) -> str:
         text = _("No path leads from {token} to the logit of {said}.")
         return text.format(token=name, said=facts.said)
     text = _(
-        "Of the logit of {said}, which is {logit:.1f}, {token} adds {sum:+.1f} on {n} paths; all "
-        "other tokens together add {rest:+.1f}."
+        "The logit of {said} is {logit:.1f}; {token} adds {sum:+.1f} to it (paths: {n}), and "
+        "all other tokens together add {rest:+.1f}."
     )
     return fill(text, found, said=facts.said, token=name, n=len(found.ways))
 
@@ -95,10 +95,10 @@ def says_way(facts: CircuitFacts) -> str:
         for edge in (facts.edges[i] for i in way.edges)
     ]
     if way.head is not None:
-        text = _("attention of head {head} to it: {attention:.2f}")
+        text = _("attention of head {head} to this token: {attention:.2f}")
         steps.insert(2, text.format(head=from_one(way.head), attention=way.attention))
     text = _(
-        "All paths from {token} to {said} are drawn strong; the number beside a node is what "
+        "All paths from {token} to {said} are highlighted; the number beside a node is what "
         "{token} adds to it. The strongest path multiplies the weights written on it and the "
         "attention: {steps}. The product is {product:+.1f}."
     )
@@ -266,7 +266,7 @@ def _choices(facts: CircuitFacts, state: State) -> None:
 
 def _offer(facts: CircuitFacts) -> None:
     """The weight that matters most, to be taken out by one key."""
-    label = _("Remove the weight needed most, {edge}").format(edge=_edge_name(facts, 0))
+    label = _("Remove the most important weight, {edge}").format(edge=_edge_name(facts, 0))
     with st.container(horizontal=True, vertical_alignment="center"):
         icon = ":material/content_cut:"
         st.button(label, icon=icon, on_click=take_out, args=([0],), key="circuit_first")
