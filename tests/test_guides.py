@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blocks.weights.config_json import FAMILIES
+from blocks.weights.config_families import FAMILIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "assets" / "docs"

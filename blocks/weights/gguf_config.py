@@ -12,7 +12,7 @@ from torch import Tensor
 from blocks.model.faults import N_, nearest_names
 from blocks.model.kinds import RopeScaling
 from blocks.model.positions import Rope
-from blocks.weights.config_json import FULL, LOCAL
+from blocks.weights.config_rope import FULL, LOCAL
 from blocks.weights.folder import Stored, refusal
 
 ARCHITECTURE, TOKEN, EMBED = "general.architecture", "tokenizer.ggml.", "token_embd.weight"
@@ -44,6 +44,13 @@ CAPS = {
     "attn_logit_softcapping": "attn_logit_softcapping",
     "final_logit_softcapping": "final_logit_softcapping",
 }
+MULTIPLIERS = {
+    "attention.scale": "attention_multiplier",
+    "embedding_scale": "embedding_multiplier",
+    "residual_scale": "residual_multiplier",
+    "logit_scale": "logits_scaling",
+}
+OWN_EPS = {"attention.layer_norm_epsilon": "norm_epsilon"}
 SCALING = ("type", "factor", "original_context_length", "attn_factor", "finetuned")
 TOLD = ("vocab_size", "rope.dimension_count")  # they follow from the rest
 MARKS = {
@@ -101,6 +108,9 @@ class Metadata:
             raise refusal(NOT_UNDERSTOOD, name=f"{self.architecture}.{name}"[:80])
 
 
+Addition = Callable[[Metadata, Values], Values]  # what a family has beside, of the file and so far
+
+
 def config_values(metadata: Mapping[str, Any], tensors: Tensors) -> Values:
     """Return what a config.json would say of this model. Raises `ConfigError`."""
     found = Metadata(metadata, tensors)
@@ -132,59 +142,25 @@ def _llama(found: Metadata) -> Values:
         return {**values, **window, **experts, "model_type": "mixtral"}
     if window.get("sliding_window"):
         return {**values, **window, "model_type": "mistral"}
-    return {**values, **_biases(found), "mlp_bias": found.has("blk.0.ffn_up.bias")}
+    return {**values, **BIAS(found, values), **WIDE_BIAS(found, values)}
 
 
-def _granite(found: Metadata) -> Values:
-    """As Llama, with four fixed numbers."""
-    return {
-        **_llama(found),
-        "model_type": "granite",
-        **found.named(
-            {
-                "attention.scale": "attention_multiplier",
-                "embedding_scale": "embedding_multiplier",
-                "residual_scale": "residual_multiplier",
-                "logit_scale": "logits_scaling",
-            }
-        ),
+def _has(**tensors: str) -> Addition:
+    """Flags of biases: each is told by whether the first layer has one."""
+    return lambda found, _values: {
+        name: found.has(f"blk.0.{tensor}.bias") for name, tensor in tensors.items()
     }
 
 
-def _qwen2(found: Metadata) -> Values:
-    return _of_llama_kind(found, "qwen2")
+def _named(names: Mapping[str, str]) -> Addition:
+    return lambda found, _values: found.named(names)
 
 
-def _qwen3(found: Metadata) -> Values:
-    return {**_of_llama_kind(found, "qwen3"), **_biases(found)}
+def _always(**values: Any) -> Addition:
+    return lambda _found, _values: values
 
 
-def _qwen3_moe(found: Metadata) -> Values:
-    """llama.cpp always makes the chosen experts' shares add up to 1."""
-    return {
-        **_of_llama_kind(found, "qwen3_moe"),
-        **_biases(found),
-        **found.named({**EXPERTS, "expert_feed_forward_length": "moe_intermediate_size"}),
-        "norm_topk_prob": True,
-    }
-
-
-def _gemma(found: Metadata) -> Values:
-    return _of_llama_kind(found, "gemma")
-
-
-def _gemma2(found: Metadata) -> Values:
-    values = {**_of_llama_kind(found, "gemma2"), **found.named({**WINDOW, **CAPS})}
-    return {**values, **_divisor(values, largest=46)}
-
-
-def _gemma3(found: Metadata) -> Values:
-    names = {**CAPS, "rope.freq_base_swa": "rope_local_base_freq"}
-    values = {**_of_llama_kind(found, "gemma3_text"), **found.named(names), **_windows(found)}
-    return {**values, **_divisor(values, largest=62)}
-
-
-def _windows(found: Metadata) -> Values:
+def _windows(found: Metadata, _values: Values) -> Values:
     """Which layers see a window: every how many one does not, or a list with one flag a layer."""
     values = found.named(WINDOW)
     pattern = found.flags("attention.sliding_window_pattern")
@@ -195,65 +171,31 @@ def _windows(found: Metadata) -> Values:
     return values
 
 
-def _divisor(values: Values, *, largest: int) -> Values:
+def _divisor(largest: int) -> Addition:
     """What scores are divided by the root of: the largest model, of 27 B, has its own, not told."""
-    if values.get("num_hidden_layers") == largest:
-        return {"query_pre_attn_scalar": values["hidden_size"] // values["num_attention_heads"]}
-    return {"query_pre_attn_scalar": values.get("head_dim")}
+
+    def read(_found: Metadata, values: Values) -> Values:
+        if values.get("num_hidden_layers") == largest:
+            divisor = values["hidden_size"] // values["num_attention_heads"]
+            return {"query_pre_attn_scalar": divisor}
+        return {"query_pre_attn_scalar": values.get("head_dim")}
+
+    return read
 
 
-def _olmo2(found: Metadata) -> Values:
+def _olmo(found: Metadata, _values: Values) -> Values:
     """OLMo 2; OLMo 3, where a window is told."""
-    family = "olmo3" if found.get("attention.sliding_window") else "olmo2"
-    return {**_of_llama_kind(found, family), **_biases(found), **_windows(found)}
+    return {"model_type": "olmo3"} if found.get("attention.sliding_window") else {}
 
 
-def _smollm3(found: Metadata) -> Values:
-    """Every fourth layer turns nothing: llama.cpp knows no other model of this name."""
-    mlp_bias = found.has("blk.0.ffn_up.bias")
-    return {**_of_llama_kind(found, "smollm3"), **_biases(found), "mlp_bias": mlp_bias}
-
-
-def _exaone4(found: Metadata) -> Values:
-    """No window told is no window; the family's own stands for absence in a config.json."""
-    return {**_of_llama_kind(found, "exaone4"), "sliding_window": None, **_windows(found)}
-
-
-def _seed_oss(found: Metadata) -> Values:
-    return {
-        **_of_llama_kind(found, "seed_oss"),
-        **_biases(found),
-        "attention_out_bias": found.has("blk.0.attn_output.bias"),
-        "mlp_bias": found.has("blk.0.ffn_up.bias"),
-    }
-
-
-def _ernie4_5(found: Metadata) -> Values:
-    return {**_of_llama_kind(found, "ernie4_5"), "use_bias": found.has("blk.0.attn_q.bias")}
-
-
-def _glm4(found: Metadata) -> Values:
-    values = _of_llama_kind(found, "glm4")
-    return {**values, **_biases(found), **_turned_share(found, values)}
-
-
-def _starcoder2(found: Metadata) -> Values:
-    """llama.cpp reads it without its window."""
-    values = _of_llama_kind(found, "starcoder2")
-    eps = found.named({"attention.layer_norm_epsilon": "norm_epsilon"})
-    return {**values, **eps, "use_bias": found.has("blk.0.attn_q.bias")}
-
-
-def _phi3(found: Metadata) -> Values:
-    """Factors for long texts lie among the tensors; a share of each head may be turned."""
-    values = {**_of_llama_kind(found, "phi3"), **found.named(WINDOW)}
-    values |= _turned_share(found, values)
+def _long_factors(found: Metadata, _values: Values) -> Values:
+    """Factors of Phi-3 for long texts lie among the tensors."""
     trained = found.get("rope.scaling.original_context_length")
-    if all(map(found.has, LONG_FACTORS.values())):
-        factors = {name: _listed(found, key) for name, key in LONG_FACTORS.items()}
-        values["rope_scaling"] = {"rope_type": "longrope", **factors}
-        values["original_max_position_embeddings"] = trained
-    return values
+    if not all(map(found.has, LONG_FACTORS.values())):
+        return {}
+    factors = {name: _listed(found, key) for name, key in LONG_FACTORS.items()}
+    rope = {"rope_type": "longrope", **factors}
+    return {"rope_scaling": rope, "original_max_position_embeddings": trained}
 
 
 def _turned_share(found: Metadata, values: Values) -> Values:
@@ -267,14 +209,6 @@ def _listed(found: Metadata, key: str) -> list[float]:
     """The numbers of a vector; those of a file that lies about its size are not read."""
     each = found.tensors[key]
     return each.tensor().flatten().tolist() if len(each.shape) == 1 else []
-
-
-def _gpt2(found: Metadata) -> Values:
-    return {"model_type": "gpt2", **found.named(OF_GPT2)}
-
-
-def _biases(found: Metadata) -> Values:
-    return {"attention_bias": found.has("blk.0.attn_q.bias")}
 
 
 def _of_llama_kind(found: Metadata, family: str) -> Values:
@@ -319,22 +253,42 @@ def _llama3_factors(width: int, base: float, factor: float) -> Tensor:
     return Rope(width, base).speeds() / rope.speeds()
 
 
+def _like(family: str, *additions: Addition) -> Callable[[Metadata], Values]:
+    """A descendant of Llama, with what it has beside."""
+
+    def read(found: Metadata) -> Values:
+        values = _of_llama_kind(found, family)
+        for each in additions:
+            values |= each(found, values)
+        return values
+
+    return read
+
+
+BIAS, WIDE_BIAS = _has(attention_bias="attn_q"), _has(mlp_bias="ffn_up")
+USE_BIAS = _has(use_bias="attn_q")
+OWN_BASE = {"rope.freq_base_swa": "rope_local_base_freq"}
+FINE_EXPERTS = {**EXPERTS, "expert_feed_forward_length": "moe_intermediate_size"}
 READERS: Mapping[str, Callable[[Metadata], Values]] = {
-    "gpt2": _gpt2,
+    "gpt2": lambda found: {"model_type": "gpt2", **found.named(OF_GPT2)},
     "llama": _llama,
-    "granite": _granite,
-    "qwen2": _qwen2,
-    "qwen3": _qwen3,
-    "qwen3moe": _qwen3_moe,
-    "gemma": _gemma,
-    "gemma2": _gemma2,
-    "gemma3": _gemma3,
-    "olmo2": _olmo2,
-    "smollm3": _smollm3,
-    "exaone4": _exaone4,
-    "seed_oss": _seed_oss,
-    "ernie4_5": _ernie4_5,
-    "glm4": _glm4,
-    "starcoder2": _starcoder2,
-    "phi3": _phi3,
+    "granite": lambda found: {**_llama(found), "model_type": "granite", **found.named(MULTIPLIERS)},
+    "qwen2": _like("qwen2"),
+    "qwen3": _like("qwen3", BIAS),
+    # llama.cpp always makes the chosen experts' shares add up to 1
+    "qwen3moe": _like("qwen3_moe", BIAS, _named(FINE_EXPERTS), _always(norm_topk_prob=True)),
+    "gemma": _like("gemma"),
+    "gemma2": _like("gemma2", _named({**WINDOW, **CAPS}), _divisor(largest=46)),
+    "gemma3": _like("gemma3_text", _named({**CAPS, **OWN_BASE}), _windows, _divisor(largest=62)),
+    "olmo2": _like("olmo2", _olmo, BIAS, _windows),
+    # every fourth layer turns nothing: llama.cpp knows no other model of this name
+    "smollm3": _like("smollm3", BIAS, WIDE_BIAS),
+    # no window told is no window; the family's own stands for absence in a config.json
+    "exaone4": _like("exaone4", _always(sliding_window=None), _windows),
+    "seed_oss": _like("seed_oss", BIAS, _has(attention_out_bias="attn_output"), WIDE_BIAS),
+    "ernie4_5": _like("ernie4_5", USE_BIAS),
+    "glm4": _like("glm4", BIAS, _turned_share),
+    # llama.cpp reads it without its window
+    "starcoder2": _like("starcoder2", _named(OWN_EPS), USE_BIAS),
+    "phi3": _like("phi3", _named(WINDOW), _turned_share, _long_factors),
 }

@@ -32,7 +32,8 @@ from blocks.text.sampling import SamplingConfig
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
 from blocks.weights.chat_files import chat_of_folder, chat_of_gguf
-from blocks.weights.config_json import ConfigFile, Keys, parsed, read_config_file
+from blocks.weights.config_json import ConfigFile, parsed, read_config_file
+from blocks.weights.config_keys import Keys
 from blocks.weights.config_write import config_json, family_of
 from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of, text_layout
 from blocks.weights.folder import Stored, refusal
@@ -272,9 +273,9 @@ def _of_gguf(path: Path) -> Source:
         )
         raise refusal(text, name=ascii(path.name)[1:-1][:80])
     values = config_values(file.metadata, file.tensors)
-    read, config = _checked(json.dumps(values))
-    _check_counts(config, len(file.tensors), is_stacked=True)
-    plan = gguf_plan(file.metadata[ARCHITECTURE], read.family, config)
+    read = _checked(json.dumps(values))
+    _check_counts(read.config, len(file.tensors), is_stacked=True)
+    plan = gguf_plan(file.metadata[ARCHITECTURE], read.family, read.config)
     return Source(
         plan,
         file.tensors,
@@ -289,8 +290,8 @@ def _of_folder(folder: Path) -> Source:
         text = N_("{name} is not a folder: provide one with config.json and safetensors files")
         raise refusal(text, name=ascii(str(folder))[:200])
     text = files.read_text(folder, files.CONFIG)
-    read, config = _checked(text)
-    found, layout = joined(files.stored(folder)), LAYOUTS[read.family]
+    read = _checked(text)
+    config, found, layout = read.config, joined(files.stored(folder)), LAYOUTS[read.family]
     if read.around:
         layout = text_layout(layout)
         config = config.replace(tie_embeddings=not _has_own_head(layout, found))
@@ -322,14 +323,14 @@ def _tokenizer_text(folder: Path) -> str | None:
     return marian_tokenizer.tokenizer_json(source, files.read_text(folder, files.VOCABULARY))
 
 
-def _checked(text: str) -> tuple[ConfigFile, ModelConfig]:
-    """A config.json that can be run, not only counted, and its configuration."""
+def _checked(text: str) -> ConfigFile:
+    """A config.json that can be run, not only counted."""
     read = read_config_file(text)
     keys = Keys(read.values)
-    changes = check_maths(read.family, keys)
+    check_maths(read.family, keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())
-    return read, read.config.replace(**changes)
+    return read
 
 
 def _check_counts(config: ModelConfig, n_found: int, *, is_stacked: bool) -> None:

@@ -10,7 +10,8 @@ from published_folders import FOLDERS
 from transformers import AutoConfig
 
 from blocks import ConfigError, ModelConfig
-from blocks.weights.config_json import DROPOUT, FAMILIES, read_config_json
+from blocks.weights.config_families import FAMILIES
+from blocks.weights.config_json import DROPOUT, read_config_json
 
 Values = dict[str, Any]
 DEEP = {"num_hidden_layers": 7}  # so many that every kind of layer occurs

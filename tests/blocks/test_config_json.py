@@ -58,13 +58,9 @@ from blocks.cost.parameters import total_parameters
 from blocks.model.faults import ConfigError
 from blocks.model.models import count_built
 from blocks.model.positions import rope_of
-from blocks.weights.config_json import (
-    FAMILIES,
-    GATED,
-    MOST_CHARACTERS,
-    read_config_file,
-    read_config_json,
-)
+from blocks.weights.config_families import FAMILIES
+from blocks.weights.config_json import MOST_CHARACTERS, read_config_file, read_config_json
+from blocks.weights.config_parts import GATED
 
 CLASS_OF = {
     "bert": PLAIN,

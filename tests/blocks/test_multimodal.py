@@ -16,7 +16,8 @@ from toy import assert_near
 from blocks import ConfigError, record
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
-from blocks.weights.config_json import FAMILIES, read_config_file
+from blocks.weights.config_families import FAMILIES
+from blocks.weights.config_json import read_config_file
 from blocks.weights.ledger import State
 from blocks.weights.multimodal import AROUND
 from blocks.weights.published import open_published, read_ledger, save_published

@@ -23,7 +23,7 @@ from blocks.observe import record
 from blocks.text.beam import BeamConfig, BeamSearch, greedy
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
-from blocks.weights.config_json import FAMILIES
+from blocks.weights.config_families import FAMILIES
 from blocks.weights.families import plan_of
 from blocks.weights.ledger import State
 from blocks.weights.published import Published, open_published, save_published

@@ -4,8 +4,9 @@ import streamlit as st
 
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.observe.run import Run
-from blocks.weights import config_json
-from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
+from blocks.weights.config_families import FAMILIES
+from blocks.weights.config_json import ConfigFile, read_config_file
+from blocks.weights.config_keys import Keys
 from pages.page.declared import Panel
 from pages.page.frame import section
 from pages.panels.parameters import shared
@@ -135,7 +136,7 @@ def _keep(file: ConfigFile | None, faults: tuple[Fault, ...]) -> None:
 @section
 def your_own_file(_run: Run) -> None:
     """A config.json, read, counted, and taken over by a button."""
-    code = (config_json.read_config_file, config_json.Keys)
+    code = (read_config_file, Keys)
     with explained(("config_json",), code, key="config_file_story"):
         text_controls()
     file = found()
