@@ -107,8 +107,8 @@ def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     return _(
         "Each wire shows how much of one token's vector comes from another token; the "
-        "prediction need not depend on that. Orange marks the main routes to {token}. Each "
-        "dot shows how much its token has gathered so far. Click a token to pin it."
+        "prediction need not depend on it. Orange marks the main routes to {token}. Each dot "
+        "shows how much its token has gathered so far. Click a token to pin it."
     ).format(token=called(facts.run, facts.token))
 
 

@@ -38,7 +38,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     (N_("When does a model understand? Grokking"), PHASES, {"panel": "grokking"}),
     (N_("Five features in two numbers? Superposition"), PHASES, {"panel": "superposition"}),
     (
-        N_("What loss will a larger run reach? Predict it, then train it"),
+        N_("What loss will a larger run reach? Predict it, then train and see"),
         "pages/scaling.py",
         {"panel": "predict"},
     ),
@@ -48,7 +48,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"preset": "translator", "panel": "frontier"},
     ),
     (
-        N_("Why can pre-norm train deeper models?"),
+        N_("Why can deeper models be trained with pre-norm?"),
         PAGE_OF_PART["norm"],
         {**COURSE, "panel": "theory"},
     ),

@@ -113,7 +113,8 @@ def says_which(facts: Asked) -> str:
     if facts.is_off:
         text = _(
             "Without head {head} of layer {layer}, {text} is followed by *{she}* ({of_her}) "
-            "or *{he}* ({of_him}); with it, *{she}* has {her_before} and *{he}* {his_before}."
+            "or *{he}* ({of_him}); with it, the shares are {her_before} for *{she}* and "
+            "{his_before} for *{he}*."
         )
     said = text.format(
         text=literal(facts.story.begins.format(name=facts.facts.name)),

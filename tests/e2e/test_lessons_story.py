@@ -34,7 +34,7 @@ def guess(page: Page, place: int) -> None:
 def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     page = reader.open(FIRST)
     expect(at(page, "lesson_veil")).to_be_visible()
-    page.get_by_role("heading", name="Longer vectors").click()
+    page.get_by_role("heading", name="Wider vectors").click()
     tab_to(page, "guess_scaling_0")
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")

@@ -47,7 +47,7 @@ def test_every_variant_is_measured_when_it_is_asked_for():
         pressed=["measure_variants"],
     )
     assert_works(at)
-    assert "times smaller" in at.info[0].value
+    assert "smaller by a factor of" in at.info[0].value
 
 
 def test_heads_are_taken_out_one_by_one():

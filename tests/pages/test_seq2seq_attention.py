@@ -18,7 +18,7 @@ def told(at) -> str:
 
 
 def alignment_table(at):
-    return next(t.value for t in at.dataframe if "error (validation)" in t.value)
+    return next(t.value for t in at.dataframe if "error rate (validation)" in t.value)
 
 
 def tokens_of(at, key: str) -> tuple[list[str], list[str]]:
@@ -35,7 +35,11 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     assert f"of the {len(pair.links)} true ones" in told(at)
     assert "validation sentences" in said(at)
     table = alignment_table(at)
-    assert table["error (validation)"].min() < 0.35 < table["error (validation, next query)"].min()
+    assert (
+        table["error rate (validation)"].min()
+        < 0.35
+        < table["error rate (validation, next query)"].min()
+    )
     rows, columns = tokens_of(at, "alignment_map")
     assert columns == list(pair.english) and rows == list(pair.chinese)
 
@@ -84,7 +88,7 @@ def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known(
     at = opened(PAGE, preset=None, panel="alignment", text="dog the the reads.")
     assert_works(at)
     assert "the grammar cannot produce this source" in told(at)
-    assert "error (sentence)" not in alignment_table(at)
+    assert "error rate (this sentence)" not in alignment_table(at)
     own = opened(PAGE, **OWN, panel="alignment")
     assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
@@ -98,7 +102,7 @@ def test_random_weights_say_that_they_are_chance():
     at = opened(PAGE, preset=None, panel="alignment", **random)
     assert_works(at)
     assert "The weights are random (seed 0)" in told(at)
-    assert alignment_table(at)["error (validation)"].min() > 0.5
+    assert alignment_table(at)["error rate (validation)"].min() > 0.5
 
 
 @pytest.mark.parametrize(

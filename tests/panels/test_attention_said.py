@@ -340,9 +340,9 @@ def test_what_random_tokens_show(monkeypatch: pytest.MonkeyPatch):
     assert said["en"] == (
         "4 random tokens are read twice. Heads that put over half of their weight on the token "
         "after the earlier copy of the current one (induction heads): 1 of 2, namely layer 2, "
-        "head 1 (0.90). The second copy costs 2.0 bits per token, the first 8.5. With these heads "
-        "(1) switched off, the second copy costs 6.0 bits per token; with other heads of the same "
-        "layers (1) switched off instead, as a control, it costs 2.0."
+        "head 1 (0.90). The surprisal is 2.0 bits per token in the second copy and 8.5 in the "
+        "first. With these heads (1) switched off, it is 6.0 bits per token in the second copy; "
+        "with other heads of the same layers (1) switched off instead, as a control, it is 2.0."
     )
     assert "6.0" in said["zh"]
     none = replace(facts, kind="same_token", off=(), without=None, without_others=None)

@@ -78,7 +78,7 @@ def test_the_smallest_file_that_is_good_enough_is_named():
     said = frontier.says_frontier(FRONTIER)
     assert (
         "**4 bits per weight, one grid per row** (`int4`)" in said
-        and "4.0 times smaller" in said
+        and "smaller by a factor of 4.0" in said
         and "99%" in said
     )
 
@@ -91,11 +91,11 @@ def test_where_the_score_is_no_share_the_loss_decides():
         and "Every smaller file loses some quality" in said
     )
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)
-    assert "2.0 times smaller" in frontier.says_frontier(as_good)
+    assert "smaller by a factor of 2.0" in frontier.says_frontier(as_good)
     assert "keeps the original score" not in frontier.says_frontier(as_good)
     both = replace(as_good, variants=(*as_good.variants, variant("sparse50.int8", 400, 0.99)))
     assert "is **50% of the weights set to 0 (the smallest)" in frontier.says_frontier(both)
-    still = "original score is **8 bits per weight, one grid per row** (`int8`): 2.0 times smaller"
+    still = "score is **8 bits per weight, one grid per row** (`int8`): smaller by a factor of 2.0"
     assert still in frontier.says_frontier(both)
     assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
 
@@ -346,7 +346,7 @@ def test_the_length_that_carries_most_is_named():
     assert (
         "The 2 sub-layers form 4 paths" in said and "60%, comes through paths of length 2" in said
     )
-    assert "25% of all" in said and "length at most 1" in said
+    assert "25% of all" in said and "length 1 or less" in said
     rows = paths.path_table(PATHS)
     assert rows["paths"].tolist() == [1, 2, 1] and rows["gradient_norm"].sum() == 1.0
 
@@ -401,7 +401,7 @@ def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
     said = distillation.says_distillation(facts := distilled(*losses))
     assert verdict in said and "60% of the teacher's parameters" in said
     assert f"for {facts.n_better(Way.ALONE)} of {len(losses)} seeds" in said
-    assert "Accuracy: 50% with the teacher, 50% alone, 90% for the teacher itself." in said
+    assert "(accuracy) is 50% with the teacher, 50% without it and 90% for the teacher" in said
     of_a_text = replace(facts, is_share=False)
     assert "Accuracy" not in distillation.says_distillation(of_a_text)
 
@@ -476,12 +476,13 @@ REPAIRED = RetrainingFacts(
 def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_on_as_long():
     said = retraining.says_retraining(REPAIRED)
     assert "keeps 95% of its score (exact answers) with up to 50% of its weights removed." in said
-    assert "retrained for 100 updates afterwards, 80% can be removed;" in said
-    assert "gradually during these updates, 80%." in said and "from 98% to 100%" in said
+    assert "retrained for 100 updates afterwards, 80% can be removed, or" in said
+    assert "or 80% if they are removed gradually during these updates." in said
+    assert "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
     said = retraining.says_retraining(of_a_text)
     assert "within 5.0% of the original's with up to 0% of its weights removed." in said
-    assert "afterwards, 50% can be removed;" in said
+    assert "afterwards, 50% can be removed, or" in said
     assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)
     assert [*retraining.retraining_table(REPAIRED).score][:3] == [0.98, 1.0, 0.96]
 
@@ -775,7 +776,7 @@ def test_what_full_precision_costs_and_gives_back_is_said():
 def test_of_a_text_that_is_longer_no_count_is_claimed_beyond_what_is_read(monkeypatch):
     """Of a file, only its first characters were kept: how many tokens follow is not known."""
     said = in_both(monkeypatch, score_text.says_halves, OwnText([], [], 2048, n_left=5))
-    assert said["en"].endswith("independent. The text after them is not read.")
-    assert said["zh"].endswith("标准误。其后的内容没有读取。")
+    assert said["en"].endswith("independent. The rest of the text is not read.")
+    assert said["zh"].endswith("标准误。文本的其余部分没有读取。")
     whole = in_both(monkeypatch, score_text.says_halves, OwnText([], [], 2048, n_left=0))
     assert whole["en"].endswith("independent.") and whole["zh"].endswith("标准误。")

@@ -321,9 +321,9 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
         " through later parts, the head lowers the logit of `John` by 1.58 and "
         "leaves the logit of `Mary` "
         "almost unchanged (-0.08). It adds 0.50 to the difference directly, but later parts "
-        "read its output too, so more than that is lost. Of all heads, layer 1, head 2 favors"
-        " `John` over `Mary` most (-0.50). Including its effect through later parts, the head"
-        " raises the logit of `John` by 0.70 and raises the logit of `Mary` by 0.20. "
+        "read its output too, so the difference falls by more than that. Of all heads, layer 1, "
+        "head 2 favors `John` over `Mary` most (-0.50). Including its effect through later parts, "
+        "the head raises the logit of `John` by 0.70 and raises the logit of `Mary` by 0.20. "
         "The mean over the vocabulary has "
         "been subtracted from each logit here."
     )

@@ -126,19 +126,22 @@ def _listed(heads: pd.DataFrame, kind: str) -> str:
 
 def _costs(facts: ProbeFacts) -> str:
     first, second = facts.probe.copies()
-    text = _("The second copy costs {second:.1f} bits per token, the first {first:.1f}.")
+    text = _(
+        "The surprisal is {second:.1f} bits per token in the second copy and {first:.1f} in "
+        "the first."
+    )
     said = text.format(first=first, second=second)
     if facts.without is None or facts.without_others is None:
         return said
     text = _(
-        "With these heads ({n}) switched off, the second copy costs {without:.1f} bits per "
-        "token; with other heads of the same layers ({n_others}) switched off instead, as a "
-        "control, it costs {others:.1f}."
+        "With these heads ({n}) switched off, it is {without:.1f} bits per token in the "
+        "second copy; with other heads of the same layers ({n_others}) switched off instead, "
+        "as a control, it is {others:.1f}."
     )
     if not facts.others:
         text = _(
-            "With these heads ({n}) switched off, the second copy costs {without:.1f} bits per "
-            "token."
+            "With these heads ({n}) switched off, it is {without:.1f} bits per token in the "
+            "second copy."
         )
     found = [facts.probe.copies(bits)[1] for bits in (facts.without, facts.without_others)]
     counts = {"n": len(facts.off), "n_others": len(facts.others)}

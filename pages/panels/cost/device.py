@@ -48,9 +48,9 @@ def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
 def says_how(facts: DeviceSpeed) -> str:
     """How it was measured."""
     said = _(
-        "Each dot shows the second-fastest of up to {repeats} repeats after a warm-up. "
-        "Arrays of {size} exceed the caches; smaller ones may not. Other work on this "
-        "machine makes it look slower. Dashed lines are the values that form the roofline."
+        "Each dot shows the second-fastest of up to {repeats} repeats after a warm-up. Arrays"
+        " of {size} exceed the caches; smaller ones may not. Other work on this machine makes"
+        " the device look slower. Dashed lines are the values that form the roofline."
     ).format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
     if facts.has_all_sizes:
         return said

@@ -142,8 +142,8 @@ def says_counted(facts: StepFacts) -> str:
             "softmax, activation functions, additions and the optimizer are not counted. A "
             "causal mask saves nothing, but a local layer is counted with only the keys in "
             "its window (n_local_keys): a sliding-window kernel skips the rest, which a "
-            "masked product would compute and discard. Counted by the same rule for both, the"
-            " windows leave {share} of the pairs that the mask allows."
+            "masked product would compute and discard. If both are counted by the same rule, "
+            "the windows leave {share} of the pairs that the mask allows."
         ).format(share=percent(facts.seen_share))
     if not facts.config.attends:
         said = _(

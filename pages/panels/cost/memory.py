@@ -268,7 +268,8 @@ def says_formulas(found: Activations) -> str:
     if any("exact_bytes" in each.formula for each in found.terms):
         text = _(
             "In the formulas, bytes = {bytes} is the size of one number, and exact_bytes = "
-            "{exact_bytes} the size of one kept in float32 whatever the format."
+            "{exact_bytes} is the size of a number that is kept in float32 whatever the "
+            "format."
         )
     return text.format_map(found.sizes)
 

@@ -62,7 +62,7 @@ def people(facts: PeopleFacts) -> Chart:
     equal = rule.assign(tokens=here.cost.exact / 6 / rule["n"])
     all_tokens = pd.concat([found["tokens"], own["tokens"], rule["tokens"]])
     return Chart(
-        _("What people chose"),
+        _("Sizes chosen in practice"),
         found,
         _size_axis(*ends, _("active parameters N (logarithmic)")),
         Axis(

@@ -66,8 +66,8 @@ def says_shape(facts: ShapeFacts) -> str:
 
 def _says_loss(facts: ShapeFacts) -> str:
     if facts.loss is None:
-        return _("{law} gives no loss for it.").format(law=facts.law.title)
-    return _("The loss to expect is {loss} nats per token.").format(loss=loss_text(facts.loss))
+        return _("{law} predicts no loss for this size.").format(law=facts.law.title)
+    return _("The expected loss is {loss} nats per token.").format(loss=loss_text(facts.loss))
 
 
 def loss_text(loss: Band | None) -> str:
@@ -160,9 +160,9 @@ def _size_text(facts: ShapeFacts) -> str:
 def says_front(facts: FrontFacts) -> str:
     """What use in the end makes of the best size."""
     text = _(
-        "Counting recomputation, every size costs {share:.2f} times 6·N·D here, as the GPT "
-        "above does (loss {here:.3f}). Counted this way, {n} parameters give the lowest loss,"
-        " {loss:.3f}, if the model is never used; {law} counts only 6·N·D and therefore "
+        "With recomputation included, every size costs {share:.2f} times 6·N·D here, as the "
+        "GPT above does (loss {here:.3f}). Counted this way, {n} parameters give the lowest "
+        "loss, {loss:.3f}, if the model is never used; {law} counts only 6·N·D and therefore "
         "recommends a different size. If {served} tokens are read or generated afterwards, at"
         " 2·N FLOPs each, the same total of {total} is better spent on {m} parameters, "
         "trained on {tokens} tokens (loss {less:.3f})."
@@ -201,8 +201,8 @@ def kinds_table(found: tuple[ShapeFacts, ...]) -> pd.DataFrame:
 def says_kinds(found: tuple[ShapeFacts, ...]) -> str:
     """What speaks for one of them, since no law does."""
     text = _(
-        "These laws take only the parameters and FLOPs of attention into account. Where the "
-        "kinds differ is in their KV cache: {caches} per token."
+        "These laws take only the parameters and FLOPs of attention into account. The kinds "
+        "really differ in their KV cache: {caches} per token."
     )
     caches = enumeration(
         f"{each.wish.attention.upper()} {bytes_text(_cached(each.config))}" for each in found

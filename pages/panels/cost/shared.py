@@ -144,8 +144,8 @@ def says_sharing(*, is_training: bool) -> str:
             " heads and hidden units, so the KV cache is split into at most n_kv_heads parts;"
             " norms, routers, latent vectors and the residual stream are on every device. "
             "Pipeline stages have equal numbers of layers where possible, replicas (data "
-            "parallelism) have texts of their own, and expert parallelism places whole "
-            "experts. The numbers are those of the fullest device."
+            "parallelism) have texts of their own, and expert parallelism spreads whole "
+            "experts over the devices. The numbers are those of the fullest device."
         )
     return _(
         "Data parallelism with ZeRO stage 3 (Rajbhandari et al. 2020): weights, "

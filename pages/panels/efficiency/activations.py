@@ -35,7 +35,7 @@ from pages.words.language import _
 GRID_NAMES = {
     ActivationGrid.NONE: N_("weights only"),
     ActivationGrid.STATIC: N_("one static grid per tensor"),
-    ActivationGrid.TENSOR: N_("one grid, dynamic"),
+    ActivationGrid.TENSOR: N_("one dynamic grid per tensor"),
     ActivationGrid.TOKEN: N_("one grid per token"),
 }
 DOTTED: dict[str, Any] = {"dash": "dot", "width": 1.5}

@@ -187,17 +187,18 @@ def _way_to_exempt(facts: BlameFacts) -> None:
 
 def _not_recorded() -> str:
     question = _(
-        "Which rounded matrix lowers the score most, and what if the worst rows stay at 8 bits?"
+        "Which matrix lowers the score most when it is rounded, and what if the worst rows "
+        "stay at 8 bits?"
     )
     return sentences(question, _("These settings were not measured beforehand."))
 
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
-        "Each matrix's share of the added loss is measured on the calibration text, scores on"
-        " held-out text. The share is divided among the rows of the matrix in proportion to "
-        "the output error that each row causes; the rows with the largest share per weight "
-        "stay at 8 bits. Bytes are file sizes."
+        "Each matrix's share of the added loss is measured on the calibration text; scores "
+        "are measured on held-out text. The share is divided among the rows of the matrix in "
+        "proportion to the output error that each row causes; the rows with the largest share"
+        " per weight stay at 8 bits. Bytes are file sizes."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 

@@ -61,8 +61,8 @@ def says_cache(facts: CacheFacts) -> str:
     chosen, exact = facts.chosen, facts.exact
     text = _(
         "Caching {n} tokens takes **{after}**, compared with {before} in half precision. The "
-        "logits change by at most {difference:.2g}; {score}: {now}, against {then} with an "
-        "exact cache."
+        "logits change by at most {difference:.2g}. The score ({score}) is {now}, against "
+        "{then} with an exact cache."
     )
     return sentences(
         text.format(

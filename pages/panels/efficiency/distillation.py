@@ -129,10 +129,11 @@ def _says_scores(facts: DistillationFacts) -> str:
         return ""
     taught, alone = (percent(facts.score(way)) for way in (Way.TAUGHT, Way.ALONE))
     text = _(
-        "{score}: {taught} with the teacher, {alone} alone, {of_teacher} for the teacher itself."
+        "The score ({score}) is {taught} with the teacher, {alone} without it and "
+        "{of_teacher} for the teacher itself."
     )
     own = percent(facts.teacher_score)
-    name = _(facts.score_name).capitalize()
+    name = _(facts.score_name)
     return text.format(score=name, taught=taught, alone=alone, of_teacher=own)
 
 
@@ -153,8 +154,8 @@ def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
     said = _(
-        "Task, recipe and batches are the same as the teacher's, but with fewer updates; "
-        "{share} of the loss on answers comes from the teacher, at temperature "
+        "Task, recipe and batches are the same as the teacher's, but the students get fewer "
+        "updates; {share} of the loss on answers comes from the teacher, at temperature "
         "{temperature:g}. Bands show the range over the seeds. All losses are measured on the"
         " same held-out data."
     ).format(share=percent(how.teacher_share), temperature=how.temperature)

@@ -79,7 +79,8 @@ def says_frontier(facts: FrontierFacts) -> str:
     best = facts.smallest(MOST_LOST)
     text = _(
         "Of {n} files, the smallest whose score (or loss) is worse by at most {most} is "
-        "**{words}** (`{name}`): {size} instead of {original}, {ratio:.1f} times smaller."
+        "**{words}** (`{name}`): {size} instead of {original}, smaller by a factor of "
+        "{ratio:.1f}."
     )
     said = text.format(
         n=len(facts.variants),
@@ -117,7 +118,7 @@ def _says_text_quality(facts: FrontierFacts, best: Variant) -> str:
     text = _(
         "Its perplexity is {now}, the original's {before}: {more:+.3f} ± {error:.3f} bits per"
         " token over the same {n} tokens. It ranks the correct token first for {accuracy} of "
-        "them, the original for {accuracy_before}."
+        "them, and the original does so for {accuracy_before}."
     )
     more, error = best.more_bits(facts.original)
     return text.format(
@@ -139,13 +140,13 @@ def _says_lossless(facts: FrontierFacts) -> str:
     if best == facts.smallest(MOST_LOST):
         return ""
     text = _(
-        "The smallest file without a higher loss is **{words}** (`{name}`), {ratio:.1f} times "
-        "smaller."
+        "The smallest file without a higher loss is **{words}** (`{name}`), smaller by a "
+        "factor of {ratio:.1f}."
     )
     if facts.is_share:
         text = _(
             "The smallest file that keeps the original score is **{words}** (`{name}`): "
-            "{ratio:.1f} times smaller, with a held-out loss of {held_out_loss:.3f}."
+            "smaller by a factor of {ratio:.1f}, with a held-out loss of {held_out_loss:.3f}."
         )
     return fill(
         text, best, words=in_words(compression_of(best.name)), ratio=facts.times_smaller(best)

@@ -89,7 +89,13 @@ def _ways_on(run: TrainingRun, key: str) -> None:
             runs.preset_of(run.id),
             icon="arrow_forward",
         )
-        press(_("Set as B, the current model as A"), f"{key}_beside", _beside, run, icon="compare")
+        press(
+            _("Set as B, with the current model as A"),
+            f"{key}_beside",
+            _beside,
+            run,
+            icon="compare",
+        )
         download(
             f"{key}-{step}.safetensors",
             lambda: starts.model_of_run(run, step).to_bytes(),

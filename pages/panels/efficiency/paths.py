@@ -48,10 +48,10 @@ def path_facts(run: Run, measured: str) -> PathFacts:
 def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
-        "The {n_sublayers} sub-layers form {n_all:,} paths. The largest share of the gradient, "
-        "{share}, comes through paths of length {heaviest}, which make up {of_paths} of all paths. "
-        "With paths of length at most {enough}, the loss is within a tenth of the whole model's "
-        "({loss:.3f})."
+        "The {n_sublayers} sub-layers form {n_all:,} paths. The largest share of the "
+        "gradient, {share}, comes through paths of length {heaviest}, which make up "
+        "{of_paths} of all paths. With only the paths of length {enough} or less, the loss is"
+        " within a tenth of the whole model's ({loss:.3f})."
     )
     return fill(
         text,

@@ -67,8 +67,8 @@ def says_retraining(facts: RetrainingFacts) -> str:
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
         "Without retraining, the model keeps {kept} with up to {once} of its {parts} removed."
-        " If it is retrained for {n} updates afterwards, {after} can be removed; if they are "
-        "removed gradually during these updates, {gradual}. With nothing removed, the same "
+        " If it is retrained for {n} updates afterwards, {after} can be removed, or {gradual}"
+        " if they are removed gradually during these updates. With nothing removed, the same "
         "updates change the result from {before} to {control}, which is the reference here."
     )
     return text.format(

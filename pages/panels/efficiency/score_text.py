@@ -116,7 +116,7 @@ def says_halves(asked: OwnText) -> str:
     )
     first, second = asked.halves
     said = text.format(n=asked.n_tokens, first=first, second=second, asked=asked.n_asked)
-    return sentences(said, _("The text after them is not read.") if asked.n_left else "")
+    return sentences(said, _("The rest of the text is not read.") if asked.n_left else "")
 
 
 def _own_text() -> None:

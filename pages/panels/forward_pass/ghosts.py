@@ -88,8 +88,8 @@ def _says_checked(run: Run, found: Pass) -> str:
         text = _("Drafts accepted: {n} of {n}. The model itself would have written the same.")
         return text.format(n=n)
     text = _(
-        "Drafts accepted: {accepted} of {n}. Instead of {draft} the model itself would have "
-        "written {own}, so no draft after it counts."
+        "Drafts accepted: {accepted} of {n}. Instead of {draft}, the model itself would have "
+        "written {own}, so all later drafts are discarded."
     )
     draft, own = _name(run, found.drafted[accepted]), _name(run, found.own[accepted])
     return text.format(n=n, accepted=accepted, draft=draft, own=own)

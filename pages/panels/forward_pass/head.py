@@ -223,9 +223,9 @@ def _words() -> dict[str, Any]:
         },
         "kept": {"cache_k": "k", "cache_v": "v", "cache_c": "c"},
         "asides": {
-            "cache_k": [_("cached keys (their length)"), _("key head")],
-            "cache_v": [_("cached values (their length)"), _("key head")],
-            "cache_c": [_("cached latent vector (its length)"), ""],
+            "cache_k": [_("cached keys (norm of each)"), _("key/value head")],
+            "cache_v": [_("cached values (norm of each)"), _("key/value head")],
+            "cache_c": [_("cached latent vector (its norm)"), ""],
             "experts": [_("weight of the expert"), _("expert")],
         },
         "buttons": {

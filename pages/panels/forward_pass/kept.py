@@ -33,8 +33,8 @@ READS = N_(
     "({n})."
 )
 AT_END = N_(
-    "With a KV cache only “{token}” is computed: the keys (K) and values (V) of the tokens "
-    "before it ({n}) were kept."
+    "With a KV cache, only “{token}” is computed: the keys (K) and values (V) of the tokens "
+    "before it ({n}) have been kept."
 )
 
 

@@ -27,7 +27,7 @@ BACK = {
     "attention": N_("attention: gradients go back to the tokens that were read"),
     "logits": N_("loss: the predicted probabilities, compared with the word that actually follows"),
 }
-DRAFTED = {"logits": N_("vocabulary: the last word and each draft each predict a next word")}
+DRAFTED = {"logits": N_("vocabulary: the last word and every draft predict a next word each")}
 KEPT = N_(
     "KV cache: the key (k) and value (v) of every token are kept; only the last token is computed"
 )

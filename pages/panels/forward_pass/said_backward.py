@@ -41,15 +41,16 @@ TEMPLATES = {
         "the gradient of that score is {number}."
     ),
     MoveKind.SOFTMAX: N_(
-        "The gradient of each attention weight tells how useful the value behind it is: below 0, "
-        "more of it would lower the error."
+        "The gradient of each attention weight tells how useful the value behind it is: where"
+        " it is below 0, more of that value would lower the error."
     ),
     MoveKind.MIX: N_("Each head gets the gradient of its own part; this is head {head}."),
 }
 TWO_PARTS_FIRST = N_(
-    "These numbers went two ways towards the loss: straight on along the residual stream, and into "
-    "the part that read them. So a small change of them acts twice, and two gradients meet here "
-    "and are added: one from the stream (size {straight}), one through that part ({through})."
+    "These numbers went two ways towards the loss: straight on along the residual stream, and"
+    " into the part that read them. So a small change in them acts twice, and two gradients "
+    "meet here and are added: one from the stream (size {straight}), one through that part "
+    "({through})."
 )
 TWO_PARTS = N_(
     "Here again two gradients meet and are added: one straight from the stream (size {straight}), "
@@ -88,12 +89,12 @@ LEARNING = N_(
     "Each weight of the model now moves a little against its own gradient, and that is learning."
 )
 FALLS = N_(
-    "Of the {n} weights in the first layer, one has the largest gradient: it is {value}, its "
-    "gradient is {gradient}, above 0, so it becomes a little smaller."
+    "Of the {n} weights in the first layer, the one with the largest gradient (in absolute "
+    "value) is {value}. Its gradient, {gradient}, is above 0, so it becomes a little smaller."
 )
 RISES = N_(
-    "Of the {n} weights in the first layer, one has the largest gradient: it is {value}, its "
-    "gradient is {gradient}, below 0, so it becomes a little larger."
+    "Of the {n} weights in the first layer, the one with the largest gradient (in absolute "
+    "value) is {value}. Its gradient, {gradient}, is below 0, so it becomes a little larger."
 )
 
 

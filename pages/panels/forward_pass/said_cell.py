@@ -43,10 +43,10 @@ def _how(facts: CellFacts, config: ModelConfig) -> str:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")
     if facts.softmax is not None:
         text = _(
-            "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**. The score of this pair "
-            "is {score}, the largest of its row {largest}. The function exp turns every score "
-            "into a positive number, and Σ is the sum of these, so that the weights of a row add "
-            "up to 1."
+            "exp({score} − {largest}) / Σ = {exp} / {total} = **{exact}**. The score of this "
+            "pair is {score}; the largest in its row is {largest}. The function exp turns "
+            "every score into a positive number, and Σ is the sum of these numbers, so that "
+            "the weights of a row add up to 1."
         )
         names = ("score", "largest", "exp", "total")
         return text.format(**{n: number(getattr(facts.softmax, n)) for n in names}, exact=exact)

@@ -42,7 +42,9 @@ def few(answer: Answer, *, _: Translate) -> Picture:
         [names[i] for i in shown],
         hovers(facts, names, shown, _=_),
         places,
-        title=_("What hiding a token costs “{token}”").format(token=word_label(answer.label)),
+        title=_("How much each token helps to predict “{token}”").format(
+            token=word_label(answer.label)
+        ),
         reach=(low, high),
     )
 

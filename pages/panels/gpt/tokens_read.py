@@ -54,7 +54,7 @@ def counted(run: Run, whole: str) -> str:
     said = sentences(said, _in_chinese(read, run.input.vocabulary), _put_around(len(pieces) - n))
     if run.config.vocab_size == known:
         return said
-    text = _("The tokenizer's vocabulary has {known:,} tokens, the model's {vocab_size:,}.")
+    text = _("The tokenizer's vocabulary has {known:,} tokens, and the model's has {vocab_size:,}.")
     said = sentences(said, text.format(known=known, vocab_size=run.config.vocab_size))
     if run.config.vocab_size < known:
         return said

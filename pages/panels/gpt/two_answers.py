@@ -56,7 +56,8 @@ OF_PARTS = {
     "direct": N_("What each sub-layer adds to the logit difference"),
     "ablation": N_("How far the logit difference falls without each sub-layer"),
     "patching": N_(
-        "How far the logit difference falls with each sub-layer's output from the other text"
+        "How far the logit difference falls when each sub-layer's output is replaced by its "
+        "output on the other text"
     ),
 }
 
@@ -262,7 +263,7 @@ def _repaired(facts: AnswerFacts, head: int) -> str:
         return ""
     text = _(
         "It adds {direct:.2f} to the difference directly, but later parts read its output "
-        "too, so more than that is lost."
+        "too, so the difference falls by more than that."
     )
     if facts.made_up[head] > 0:
         text = _(

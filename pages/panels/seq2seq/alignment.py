@@ -219,8 +219,8 @@ def says_table(facts: HeadsFacts) -> str:
     """How to read the table."""
     said = _(
         "Validation sentences are held out, so no model was trained on them; each has its "
-        "reference translation. This sentence: the current one. Darker is better; click to "
-        "choose a head."
+        "reference translation. Rates on this sentence are those of the current one. Darker "
+        "is better; click to choose a head."
     )
     if len(facts.table) > MOST_HEADS:
         text = _("The first {n} of {all} rows are shown; the table lists all of them.")

@@ -17,9 +17,9 @@ from pages.panels.seq2seq.two_texts_picture import cells, colors
 
 TRUE, MOST_HEADS = palette.NORM, 20
 COLUMNS = {
-    "held_out": N_("error (validation)"),
-    "held_out_reads": N_("error (validation, next query)"),
-    "error": N_("error (sentence)"),
+    "held_out": N_("error rate (validation)"),
+    "held_out_reads": N_("error rate (validation, next query)"),
+    "error": N_("error rate (this sentence)"),
     "error_reads": N_("error rate (this sentence, next query)"),
     "precision": N_("precision (sentence)"),
     "recall": N_("recall (sentence)"),

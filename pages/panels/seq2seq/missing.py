@@ -158,7 +158,7 @@ def offer(_run: Run, _pinned: int, _source: int, _is_hidden: bool, here: Standin
     run = here.search.run
     if run.interventions:
         said = _(
-            "Part of the model has been changed. This section still measures the unchanged model."
+            "Part of the model has been changed. This panel still measures the unchanged model."
         )
         st.info(said, icon=":material/info:")
         press(_("Undo all changes inside the model"), "cross_on", changes.undo, icon="undo")
