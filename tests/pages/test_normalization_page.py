@@ -43,7 +43,7 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     at = opened(PAGE, preset=None, depth=2, n_depth_seeds=1)
     assert_works(at)
     text = said(at)
-    assert "LayerNorm and RMSNorm: other tokens" in text and "to compare with theory" in text
+    assert "LayerNorm and RMSNorm, other tokens" in text and "to compare with theory" in text
     assert "The trained weights fit one norm placement only" in text
     assert "nats after training" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}

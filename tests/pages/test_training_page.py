@@ -340,7 +340,8 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
 def test_how_long_it_takes_is_said_before_start():
     at = opened(PAGE, **SHORT)
     assert any(
-        "for 3 updates on this machine, estimated by timing a few" in c.value for c in at.caption
+        "3 updates take about" in c.value and "estimated by timing a few" in c.value
+        for c in at.caption
     )
 
 

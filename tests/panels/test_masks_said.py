@@ -95,7 +95,7 @@ def test_how_much_was_tested(monkeypatch):
     assert "Tested so far" not in in_both(monkeypatch, leaks.says_how, leak_facts())["en"]
     some = leak_facts(tokens=(0, 3), outputs=(0,))
     said = in_both(monkeypatch, leaks.says_how, some)["en"]
-    assert said.endswith("Tested so far: 2 of 4 tokens changed, gradients of 1 outputs.")
+    assert said.endswith("Tested so far: 2 of 4 tokens changed; gradients of outputs: 1.")
     moving = in_both(monkeypatch, leaks.says_moving, leak_facts())["en"]
     assert moving.startswith("Of the allowed cells, 10 of 10 change, by up to 2.")
 

@@ -183,7 +183,7 @@ def test_no_more_is_concluded_than_was_measured(monkeypatch, changes: dict, engl
 @pytest.mark.parametrize(
     ("changes", "english"),
     [
-        ({}, "Initialized as in the theorem"),
+        ({}, "initialized as in the theorem"),
         ({"attention_only": True}, "no feed-forward layer here"),
         ({"residual": False}, "assumes a residual"),
         ({"norm_kind": "rmsnorm"}, "assumes LayerNorm"),

@@ -75,7 +75,7 @@ def test_each_case_is_said_in_both_languages(monkeypatch, says, facts, part: str
 
 
 @pytest.mark.parametrize(
-    ("seconds", "part"), [(12.0, "About 12 s for 40 updates on this machine"), (120, "2 min")]
+    ("seconds", "part"), [(12.0, "On this machine, 40 updates take about 12 s"), (120, "2 min")]
 )
 def test_how_long_it_takes(monkeypatch, seconds: float, part: str):
     said = in_both(monkeypatch, shared.says_seconds, seconds, 40)
@@ -84,7 +84,10 @@ def test_how_long_it_takes(monkeypatch, seconds: float, part: str):
 
 def test_the_schedule(monkeypatch):
     said = in_both(monkeypatch, shared.says_schedule, COSINE)["en"]
-    assert said.startswith("Warm-up over 7 steps to 0.5, then") and "0.05" in said
+    assert (
+        said.startswith("The learning rate warms up over 7 steps to 0.5 and then")
+        and "0.05" in said
+    )
 
 
 def test_one_step_is_no_steps(monkeypatch: pytest.MonkeyPatch):

@@ -98,8 +98,8 @@ def _other_kinds(facts: ProbeFacts) -> str:
     found = facts.probe.n_named
     if facts.in_text:
         text = _(
-            "No head gets any of the five names whatever the text. In your own text alone, "
-            "“{panel}” names some: {counts}."
+            "No head gets any of the five names regardless of the text. In your own text "
+            "alone, “{panel}” names some: {counts}."
         )
         return text.format(panel=_(all_heads.PANEL.title), counts=_counted(facts.in_text))
     if not found:

@@ -85,7 +85,8 @@ def says_counted() -> str:
         "Both kinds of answers are treated alike: {n_updates:,} updates with all texts in "
         "each batch, tried with {shares} of the weights; the first model that gets all its "
         "answers right is pruned as above. Each dot is one seed. Shuffled answers are "
-        "assigned to the beginnings of texts, and equal beginnings have equal answers."
+        "assigned to the beginnings of texts, and identical beginnings have identical "
+        "answers."
     )
     shares = enumeration(f"{share:.0%}" for share in SHARES)
     return text.format(n_updates=N_CONTROL_UPDATES, shares=shares)

@@ -146,7 +146,7 @@ def says_how(facts: LeakFacts) -> str:
     said = text.format(seed=facts.test.change_seed, n=N_PROJECTIONS)
     if facts.is_whole:
         return said
-    text = _("Tested so far: {changed} of {n} tokens changed, gradients of {followed} outputs.")
+    text = _("Tested so far: {changed} of {n} tokens changed; gradients of outputs: {followed}.")
     numbers = {"changed": len(facts.tokens), "followed": len(facts.outputs)}
     return sentences(said, text.format(n=len(facts.labels), **numbers))
 

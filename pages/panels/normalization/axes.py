@@ -106,13 +106,13 @@ def _span(least: float, most: float) -> str:
 def says_dependence(facts: NormFacts) -> str:
     """Which norm's output depends on what else is in the batch, as numbers measured here."""
     said = _(
-        "LayerNorm and RMSNorm: other tokens do not affect a token's output at all; the "
+        "With LayerNorm and RMSNorm, other tokens do not affect a token's output at all: the "
         "change is 0."
     )
     if facts.change_per_token:
         said = _(
-            "LayerNorm and RMSNorm: other tokens change a token's output by no more than "
-            "{most:.1g}."
+            "With LayerNorm and RMSNorm, other tokens change a token's output by no more than"
+            " {most:.1g}."
         )
     text = _(
         "With BatchNorm in training mode, the outputs for the same tokens change by up to "

@@ -110,7 +110,7 @@ def says_why(facts: TheoryFacts) -> str:
     if config.attention_only:
         return _("There is no feed-forward layer here, so the last matrix is attention's out_proj.")
     if not config.norm.residual:
-        return _("The theorem assumes a residual connection, and here it is off.")
+        return _("The theorem assumes a residual connection, which is switched off here.")
     if config.norm.norm_kind is not NormKind.LAYER_NORM:
         return _("The theorem assumes LayerNorm, which is not used here.")
     if config.initialization != "xavier_uniform":
@@ -119,7 +119,10 @@ def says_why(facts: TheoryFacts) -> str:
             "the stream carries; here the weights are drawn differently, and the input of "
             "the stack weighs more."
         )
-    return _("Initialized as in the theorem, except for attention, which the theorem simplifies.")
+    return _(
+        "The weights are initialized as in the theorem, except for attention, which the "
+        "theorem simplifies."
+    )
 
 
 def says_more(facts: TheoryFacts) -> str:

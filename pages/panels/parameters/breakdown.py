@@ -211,7 +211,9 @@ def where_they_are(run: Run, state: State) -> None:
     show_table(shared.part_rows(counted, kind), key="piece_table", counts=[_("count")])
     with details(_("Memory of the weights"), icon=":material/memory:"):
         show_table(size_rows(counted), key="size_table")
-        note(_("Weights only; int8 and int4 also need scales for groups of weights."))
+        note(
+            _("Only the weights are counted; int8 and int4 also need scales for groups of weights.")
+        )
 
 
 PANEL = Panel(

@@ -114,11 +114,12 @@ PANEL = Panel(
         Details(N_("Table with sources"), Table(published_rows, "published_models", counts=(1, 2))),
         Note(
             N_(
-                "Counted by formula; where a model's weights are published, tests check the "
-                "count against those weights and against transformers. BERT and BART are counted "
-                "without a language-modeling head, BERT with its pooler. Fixed position tables "
-                "(sinusoidal, as in Marian) are not learned and not counted. Vaswani et al. 2017 "
-                "state 65 and 213 million parameters, with a vocabulary of about 37,000 tokens."
+                "Parameters are counted by formula; where a model's weights are published, "
+                "tests check the count against those weights and against transformers. BERT "
+                "and BART are counted without a language-modeling head, BERT with its pooler."
+                " Fixed position tables (sinusoidal, as in Marian) are not learned and not "
+                "counted. Vaswani et al. 2017 state 65 and 213 million parameters, with a "
+                "vocabulary of about 37,000 tokens."
             )
         ),
     ),

@@ -215,7 +215,7 @@ def says_how(facts: ClockFacts) -> str:
     text = _(
         "Layers: {layers}, d_model {d}, {heads} heads, dropout {dropout:g}; AdamW with a "
         "learning rate of {rate:g} and a weight decay of {decay:g} on all weights, {batch} "
-        "examples per update, seed {seed}. It is measured every {every} updates."
+        "examples per update, seed {seed}. The model is measured every {every} updates."
     )
     return text.format(
         layers=setup.config.n_layers,

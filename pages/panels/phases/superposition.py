@@ -204,9 +204,10 @@ PANEL = Panel(
         ),
         Note(
             N_(
-                "Not a Transformer: x′ = ReLU(WᵀWx + b) has to reconstruct the features after"
-                " they pass through two numbers (Elhage et al. 2022). Feature i has a weight "
-                "of 0.9ⁱ in the loss, and new examples are drawn for each of 4,000 updates."
+                "This is not a Transformer: x′ = ReLU(WᵀWx + b) has to reconstruct the "
+                "features after they pass through two numbers (Elhage et al. 2022). Feature i"
+                " has a weight of 0.9ⁱ in the loss, and new examples are drawn for each of "
+                "4,000 updates."
             )
         ),
     ),

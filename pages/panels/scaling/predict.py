@@ -86,13 +86,13 @@ def says_bend(facts: PredictFacts) -> str:
     above, n = facts.n_above, len(facts.runs)
     if above == n:
         text = _(
-            "All {n} came out above the predicted loss: beyond the runs it was fitted to, the "
-            "loss rises above the law."
+            "All {n} came out above the predicted loss: beyond the runs that the law was "
+            "fitted to, the loss is higher than the law says."
         )
     elif not above:
         text = _(
-            "All {n} came out below the predicted loss: beyond the runs it was fitted to, the "
-            "loss falls below the law."
+            "All {n} came out below the predicted loss: beyond the runs that the law was "
+            "fitted to, the loss is lower than the law says."
         )
     else:
         text = _(

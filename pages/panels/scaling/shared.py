@@ -70,11 +70,11 @@ def runs_here(run: Run, state: State) -> Runs:
 def says_trained(*, is_recorded: bool) -> str:
     """What was trained, and how; that runs were recorded, where they were."""
     text = _(
-        "GPTs with one layer and widths from {least} to {most}, {seq_len} tokens per text, "
-        "{batch} texts per update; AdamW with a peak rate of {rate} (the rate of the matrices"
-        " scales with the width, as in muP), a warm-up over the first fifth of the updates, "
-        "and for each run its own cosine decay to zero. New text is drawn for every batch, so"
-        " no text occurs twice; the loss is the expected loss on new text."
+        "The models are GPTs with one layer and widths from {least} to {most}; each update "
+        "reads {batch} texts of {seq_len} tokens. AdamW has a peak rate of {rate} (the rate "
+        "of the matrices scales with the width, as in muP), a warm-up over the first fifth of"
+        " the updates, and for each run its own cosine decay to zero. New text is drawn for "
+        "every batch, so no text occurs twice; the loss is the expected loss on new text."
     )
     least, most = plan.widths()
     said = text.format(

@@ -128,10 +128,10 @@ def slope_chart(facts: SlopeFacts) -> Chart:
 def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> str:
     """What is trained, and which rate is meant."""
     text = _(
-        "GPTs like {whose} with d_model {widths}, at most {layers} layers, d_head {d_head} "
-        "and untied embeddings: {n} updates each on text of known entropy, seed {seed}. "
-        "Standard weights are initialized as in PyTorch; under muP, the weights that write to"
-        " the stream, and the logits, start at zero."
+        "The models are GPTs like {whose} with d_model {widths}, at most {layers} layers, "
+        "d_head {d_head} and untied embeddings; each gets {n} updates on text of known "
+        "entropy, seed {seed}. Standard weights are initialized as in PyTorch; under muP, the"
+        " weights that write to the stream, and the logits, start at zero."
     )
     is_shipped = narrowest(config) == shipped_searches()[0].config
     said = text.format(

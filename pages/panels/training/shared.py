@@ -167,13 +167,16 @@ def forgotten_note(run: TrainingRun | None, state: State) -> None:
 
 
 SCHEDULES = {
-    ScheduleKind.CONSTANT: N_("Warm-up over {warmup} steps, then constant at {peak:g}."),
+    ScheduleKind.CONSTANT: N_(
+        "The learning rate warms up over {warmup} steps and then stays at {peak:g}."
+    ),
     ScheduleKind.COSINE: N_(
-        "Warm-up over {warmup} steps to {peak:g}, then cosine decay to {last:g}."
+        "The learning rate warms up over {warmup} steps to {peak:g} and then falls to "
+        "{last:g} along a cosine."
     ),
     ScheduleKind.TRAPEZOID: N_(
-        "Warm-up over {warmup} steps to {peak:g}, then constant, then linear decay to "
-        "{last:g} over the last {share:.0%} of steps."
+        "The learning rate warms up over {warmup} steps to {peak:g}, stays there, and falls "
+        "linearly to {last:g} over the last {share:.0%} of steps."
     ),
     ScheduleKind.PAPER: N_(
         "The learning rate rises for {warmup} steps, then falls as the inverse square root "
@@ -187,8 +190,8 @@ ONE_MINUTE = 60.0  # seconds
 def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
     return _(
-        "About {time} for {n:,} updates on this machine, estimated by timing a few; scoring "
-        "and sampling take extra time."
+        "On this machine, {n:,} updates take about {time}, estimated by timing a few; scoring"
+        " and sampling take extra time."
     ).format(time=_duration(seconds), n=n_steps)
 
 

@@ -214,11 +214,11 @@ def _say_expected(view: View) -> Sequence[Fault]:
 def _says_time(seconds: float, *, is_start_known: bool) -> Sequence[str]:
     """How long, by how quick a few updates were here; others here make it longer."""
     if settings.ray_address():
-        text = _("About {time} on devices that are as quick as this machine.")
+        text = _("The sweep takes about {time} on devices as fast as this machine.")
     else:
         text = _(
-            "About {time} if nothing else runs on this machine, judging by the time that a few "
-            "updates took."
+            "The sweep takes about {time} if nothing else runs on this machine, judging by "
+            "the time that a few updates took."
         )
     start = "" if is_start_known else _("Before that, the training processes have to start.")
     warning = _("Fewer values, seeds or steps shorten the sweep.") if seconds > LONG else ""
