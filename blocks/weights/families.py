@@ -6,7 +6,7 @@ says {expert}, a key holds the parameters of all experts, one after the other.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
@@ -41,6 +41,7 @@ MASK = N_("a buffer that is recomputed")
 OTHER_TASK = N_("a head for another task")
 
 
+OUR_LAYER = "layers.{layer}."
 Pair = tuple[str, str] | tuple[str, str, Operation]
 
 
@@ -146,6 +147,20 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{(\w+)\\\}", lambda match: NAMED[match[1]], re.escape(name)))
 
 
+def _layer(theirs: str, *pairs: Pair) -> list[Row]:
+    """Rows of the parts of a layer, under what its keys begin with."""
+    return _rows(theirs, OUR_LAYER, *pairs)
+
+
+def _separate(theirs: str, three: str, names: Sequence[str], out: str) -> list[Row]:
+    """Queries, keys and values one by one, whose keys differ in a name, and the output."""
+    pairs = [
+        (three.format(each), f"attention.{our}_proj")
+        for each, our in zip(names, "qkv", strict=True)
+    ]
+    return _layer(theirs, *pairs, (out, "attention.out_proj"))
+
+
 def _rows(theirs: str, ours: str, *pairs: Pair) -> list[Row]:
     """Rows of modules whose weight and bias have the same names."""
     return [
@@ -167,13 +182,6 @@ def _gate_and_up(theirs: str) -> Row:
     return Row(f"{theirs}.{{kind}}", ours, GATE_ABOVE_UP)
 
 
-def _separate(theirs: str, q: str, k: str, v: str, out: str, ours: str = "attention") -> list[Row]:
-    names = ("q_proj", "k_proj", "v_proj", "out_proj")
-    pairs = [(their, f"{ours}.{our}") for their, our in zip((q, k, v, out), names, strict=True)]
-    return _rows(theirs, OUR_LAYER, *pairs)
-
-
-OUR_LAYER = "layers.{layer}."
 NORM_1, NORM_2 = "attention_residual.norm", "feed_forward_residual.norm"
 GATE, UP = "feed_forward.gate_proj", "feed_forward.up_proj"
 DOWN = "feed_forward.down_proj"
@@ -186,9 +194,8 @@ GPT2 = Layout(
         Row("transformer.wte.weight", (EMBED,)),
         Row("transformer.wpe.weight", (POSITION,)),
         _fused(f"{GPT2_LAYER}attn.c_attn", f"{OUR_LAYER}attention", SIDE_BY_SIDE),
-        *_rows(
+        *_layer(
             GPT2_LAYER,
-            OUR_LAYER,
             ("attn.c_proj", "attention.out_proj", TRANSPOSED),
             ("mlp.c_fc", UP, TRANSPOSED),
             ("mlp.c_proj", DOWN, TRANSPOSED),
@@ -204,9 +211,8 @@ GPT2 = Layout(
 
 LLAMA_LAYER = "model.layers.{layer}."
 LLAMA_AROUND = (
-    *_rows(
+    *_layer(
         LLAMA_LAYER,
-        OUR_LAYER,
         ("self_attn.q_norm", "attention.q_norm"),
         ("self_attn.k_norm", "attention.k_norm"),
         ("input_layernorm", NORM_1),
@@ -217,13 +223,11 @@ LLAMA_AROUND = (
     Row("lm_head.weight", (UNEMBED,)),
 )
 LLAMA_ATTENTION = (
-    *_separate(
-        LLAMA_LAYER, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"
-    ),
+    *_separate(LLAMA_LAYER, "self_attn.{}_proj", "qkv", "self_attn.o_proj"),
     *LLAMA_AROUND,
 )
-LLAMA_WIDE = _rows(
-    LLAMA_LAYER, OUR_LAYER, ("mlp.gate_proj", GATE), ("mlp.up_proj", UP), ("mlp.down_proj", DOWN)
+LLAMA_WIDE = _layer(
+    LLAMA_LAYER, ("mlp.gate_proj", GATE), ("mlp.up_proj", UP), ("mlp.down_proj", DOWN)
 )
 LLAMA = Layout(
     prefix="model.",
@@ -236,12 +240,7 @@ PHI3 = replace(
     rows=(
         _fused(f"{LLAMA_LAYER}self_attn.qkv_proj", f"{OUR_LAYER}attention", ONE_BELOW_ANOTHER),
         _gate_and_up(f"{LLAMA_LAYER}mlp.gate_up_proj"),
-        *_rows(
-            LLAMA_LAYER,
-            OUR_LAYER,
-            ("self_attn.o_proj", "attention.out_proj"),
-            ("mlp.down_proj", DOWN),
-        ),
+        *_layer(LLAMA_LAYER, ("self_attn.o_proj", "attention.out_proj"), ("mlp.down_proj", DOWN)),
         *LLAMA_AROUND,
     ),
 )
@@ -249,7 +248,7 @@ MIXTRAL = replace(
     LLAMA,
     rows=(
         *LLAMA_ATTENTION,
-        *_rows(LLAMA_LAYER, OUR_LAYER, ("block_sparse_moe.gate", "feed_forward.router")),
+        *_layer(LLAMA_LAYER, ("block_sparse_moe.gate", "feed_forward.router")),
         *_rows(
             f"{LLAMA_LAYER}block_sparse_moe.experts.{{expert}}.",
             f"{OUR_LAYER}feed_forward.experts.{{expert}}.",
@@ -276,9 +275,8 @@ OUT_1, OUT_2 = "attention_residual.out_norm", "feed_forward_residual.out_norm"
 WITH_OUT_NORMS = replace(  # four norms in a layer, or the two that come after
     LLAMA,
     rows=(
-        *_rows(
+        *_layer(
             LLAMA_LAYER,
-            OUR_LAYER,
             ("post_attention_layernorm", OUT_1),
             ("pre_feedforward_layernorm", NORM_2),
             ("post_feedforward_layernorm", OUT_2),
@@ -301,18 +299,12 @@ GLM = replace(
 GLM4 = replace(
     GLM,
     rows=(
-        *_rows(
-            LLAMA_LAYER,
-            OUR_LAYER,
-            ("post_self_attn_layernorm", OUT_1),
-            ("post_mlp_layernorm", OUT_2),
-        ),
+        *_layer(LLAMA_LAYER, ("post_self_attn_layernorm", OUT_1), ("post_mlp_layernorm", OUT_2)),
         *GLM.rows,
     ),
 )
 STARCODER2 = replace(
-    LLAMA,
-    rows=(*LLAMA_ATTENTION, *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.c_fc", UP), ("mlp.c_proj", DOWN))),
+    LLAMA, rows=(*LLAMA_ATTENTION, *_layer(LLAMA_LAYER, ("mlp.c_fc", UP), ("mlp.c_proj", DOWN)))
 )
 
 LINEAR = f"{LLAMA_LAYER}linear_attn."
@@ -352,9 +344,8 @@ GATED_ATTENTION = (
         tuple(f"{OUR_LAYER}attention.{name}_proj.{{kind}}" for name in ("q", "out_gate")),
         QUERIES_BESIDE_GATES,
     ),
-    *_rows(
+    *_layer(
         LLAMA_LAYER,
-        OUR_LAYER,
         ("self_attn.k_proj", "attention.k_proj"),
         ("self_attn.v_proj", "attention.v_proj"),
         ("self_attn.o_proj", "attention.out_proj"),
@@ -389,12 +380,11 @@ EACH_EXPERT = _rows(
 QWEN_EXPERTS = (
     *LLAMA_WIDE,
     *EACH_EXPERT,
-    *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+    *_layer(LLAMA_LAYER, ("mlp.gate", "feed_forward.router")),
 )
 QWEN3_MOE = replace(LLAMA, rows=(*LLAMA_ATTENTION, *QWEN_EXPERTS))
-GATED_SHARED_EXPERT = _rows(
+GATED_SHARED_EXPERT = _layer(
     LLAMA_LAYER,
-    OUR_LAYER,
     ("mlp.shared_expert_gate", "feed_forward.shared_expert_gate"),
     *(
         (f"mlp.shared_expert.{name}", f"feed_forward.shared.{name}")
@@ -411,7 +401,7 @@ GPT_OSS = replace(
     rows=(
         *LLAMA_ATTENTION,
         Row(f"{LLAMA_LAYER}self_attn.sinks", (f"{OUR_LAYER}attention.sinks",)),
-        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.router", "feed_forward.router")),
+        *_layer(LLAMA_LAYER, ("mlp.router", "feed_forward.router")),
         *(
             Row(
                 f"{GPT_OSS_EXPERTS}gate_up_proj{ending}",
@@ -435,9 +425,8 @@ GPT_OSS = replace(
 DEEPSEEK = Layout(
     prefix="model.",
     rows=(
-        *_rows(
+        *_layer(
             LLAMA_LAYER,
-            OUR_LAYER,
             ("self_attn.q_a_proj", "attention.q_latent_proj"),
             ("self_attn.q_a_layernorm", "attention.q_latent_norm"),
             ("self_attn.q_b_proj", "attention.q_proj", UNPAIRED_QUERIES),
@@ -450,7 +439,7 @@ DEEPSEEK = Layout(
         ),
         *LLAMA_WIDE,
         *EACH_EXPERT,
-        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+        *_layer(LLAMA_LAYER, ("mlp.gate", "feed_forward.router")),
         Row(
             f"{LLAMA_LAYER}mlp.gate.e_score_correction_bias",
             (f"{OUR_LAYER}feed_forward.expert_bias",),
@@ -511,12 +500,11 @@ GPT_NEOX = Layout(
     rows=(
         Row("gpt_neox.embed_in.weight", (EMBED,)),
         _fused(f"{NEOX_LAYER}attention.query_key_value", f"{OUR_LAYER}attention", BY_GROUPS),
-        *_rows(NEOX_LAYER, OUR_LAYER, ("attention.dense", "attention.out_proj"), *WIDE_4H),
+        *_layer(NEOX_LAYER, ("attention.dense", "attention.out_proj"), *WIDE_4H),
         # one after the other, or both at once
-        *_rows(NEOX_LAYER, OUR_LAYER, ("input_layernorm", NORM_1), ("input_layernorm", "norm")),
-        *_rows(
+        *_layer(NEOX_LAYER, ("input_layernorm", NORM_1), ("input_layernorm", "norm")),
+        *_layer(
             NEOX_LAYER,
-            OUR_LAYER,
             ("post_attention_layernorm", NORM_2),
             ("post_attention_layernorm", "feed_forward_norm"),
         ),
@@ -531,9 +519,9 @@ BLOOM_LAYER = "transformer.h.{layer}."
 BLOOM_ROWS = (
     Row("transformer.word_embeddings.weight", (EMBED,)),
     _fused(f"{BLOOM_LAYER}self_attention.query_key_value", f"{OUR_LAYER}attention", BY_GROUPS),
-    *_rows(BLOOM_LAYER, OUR_LAYER, ("self_attention.dense", "attention.out_proj"), *WIDE_4H),
-    *_rows(BLOOM_LAYER, OUR_LAYER, ("input_layernorm", NORM_1)),
-    *_rows(BLOOM_LAYER, OUR_LAYER, ("post_attention_layernorm", NORM_2)),
+    *_layer(BLOOM_LAYER, ("self_attention.dense", "attention.out_proj"), *WIDE_4H),
+    *_layer(BLOOM_LAYER, ("input_layernorm", NORM_1)),
+    *_layer(BLOOM_LAYER, ("post_attention_layernorm", NORM_2)),
     *_rows("transformer.", "", ("ln_f", "final_norm")),
     Row("lm_head.weight", (UNEMBED,)),
 )
@@ -544,15 +532,12 @@ BLOOM = Layout(
 )
 FALCON = replace(
     BLOOM,
-    rows=(*BLOOM_ROWS, *_rows(BLOOM_LAYER, OUR_LAYER, ("input_layernorm", "norm"))),
+    rows=(*BLOOM_ROWS, *_layer(BLOOM_LAYER, ("input_layernorm", "norm"))),
     aside={r"transformer\.h\.\d+\.self_attention\.rotary_emb\.inv_freq": MASK},
 )
 FALCON_OF_TWO_NORMS = replace(
     FALCON,
-    rows=(
-        *BLOOM_ROWS,
-        *_rows(BLOOM_LAYER, OUR_LAYER, ("ln_attn", "norm"), ("ln_mlp", "feed_forward_norm")),
-    ),
+    rows=(*BLOOM_ROWS, *_layer(BLOOM_LAYER, ("ln_attn", "norm"), ("ln_mlp", "feed_forward_norm"))),
 )
 
 GPTJ_LAYER = "transformer.h.{layer}."
@@ -560,9 +545,8 @@ GPTJ = Layout(
     prefix="transformer.",
     rows=(
         Row("transformer.wte.weight", (EMBED,)),
-        *_rows(
+        *_layer(
             GPTJ_LAYER,
-            OUR_LAYER,
             ("attn.q_proj", "attention.q_proj", UNPAIRED),
             ("attn.k_proj", "attention.k_proj", UNPAIRED),
             ("attn.v_proj", "attention.v_proj"),
@@ -582,16 +566,8 @@ PHI = Layout(
     prefix="model.",
     rows=(
         Row("model.embed_tokens.weight", (EMBED,)),
-        *_separate(
-            LLAMA_LAYER,
-            "self_attn.q_proj",
-            "self_attn.k_proj",
-            "self_attn.v_proj",
-            "self_attn.dense",
-        ),
-        *_rows(
-            LLAMA_LAYER, OUR_LAYER, ("mlp.fc1", UP), ("mlp.fc2", DOWN), ("input_layernorm", "norm")
-        ),
+        *_separate(LLAMA_LAYER, "self_attn.{}_proj", "qkv", "self_attn.dense"),
+        *_layer(LLAMA_LAYER, ("mlp.fc1", UP), ("mlp.fc2", DOWN), ("input_layernorm", "norm")),
         *_rows("model.", "", ("final_layernorm", "final_norm")),
         Row("lm_head.weight", (UNEMBED,)),
         Row("lm_head.bias", ("unembed_bias.bias",)),
@@ -605,16 +581,9 @@ OPT = Layout(
     rows=(
         Row("model.decoder.embed_tokens.weight", (EMBED,)),
         Row("model.decoder.embed_positions.weight", (POSITION,)),
-        *_separate(
+        *_separate(OPT_LAYER, "self_attn.{}_proj", "qkv", "self_attn.out_proj"),
+        *_layer(
             OPT_LAYER,
-            "self_attn.q_proj",
-            "self_attn.k_proj",
-            "self_attn.v_proj",
-            "self_attn.out_proj",
-        ),
-        *_rows(
-            OPT_LAYER,
-            OUR_LAYER,
             ("fc1", UP),
             ("fc2", DOWN),
             ("self_attn_layer_norm", NORM_1),
@@ -634,16 +603,9 @@ def _bert_body(name: str) -> tuple[Row, ...]:
         Row(f"{name}.embeddings.position_embeddings.weight", (POSITION,)),
         Row(f"{name}.embeddings.token_type_embeddings.weight", ("segment_embed.weight",)),
         *_rows(f"{name}.", "", ("embeddings.LayerNorm", "embedding_norm")),
-        *_separate(
+        *_separate(layer, "attention.self.{}", ("query", "key", "value"), "attention.output.dense"),
+        *_layer(
             layer,
-            "attention.self.query",
-            "attention.self.key",
-            "attention.self.value",
-            "attention.output.dense",
-        ),
-        *_rows(
-            layer,
-            OUR_LAYER,
             ("attention.output.LayerNorm", NORM_1),
             ("intermediate.dense", UP),
             ("output.dense", DOWN),
@@ -702,9 +664,8 @@ MODERNBERT = Layout(
         *_rows("model.", "", ("embeddings.norm", "embedding_norm"), ("final_norm", "final_norm")),
         _fused(f"{LLAMA_LAYER}attn.Wqkv", f"{OUR_LAYER}attention", ONE_BELOW_ANOTHER),
         _gate_and_up(f"{LLAMA_LAYER}mlp.Wi"),
-        *_rows(
+        *_layer(
             LLAMA_LAYER,
-            OUR_LAYER,
             ("attn.Wo", "attention.out_proj"),
             ("mlp.Wo", DOWN),
             ("attn_norm", NORM_1),
@@ -724,16 +685,9 @@ DISTILBERT = Layout(
         Row("distilbert.embeddings.word_embeddings.weight", (EMBED,)),
         Row("distilbert.embeddings.position_embeddings.weight", (POSITION,)),
         *_rows("distilbert.", "", ("embeddings.LayerNorm", "embedding_norm")),
-        *_separate(
+        *_separate(DISTILBERT_LAYER, "attention.{}_lin", "qkv", "attention.out_lin"),
+        *_layer(
             DISTILBERT_LAYER,
-            "attention.q_lin",
-            "attention.k_lin",
-            "attention.v_lin",
-            "attention.out_lin",
-        ),
-        *_rows(
-            DISTILBERT_LAYER,
-            OUR_LAYER,
             ("sa_layer_norm", NORM_1),
             ("ffn.lin1", UP),
             ("ffn.lin2", DOWN),
