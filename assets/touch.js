@@ -1,13 +1,25 @@
 // Plotly selects what its last hover has found, and before a finger touches nothing hovers: each
 // tap would act on what the tap before has touched. And it holds the page that a finger scrolls.
 // So touches are kept from it, and a tap comes to it as a mouse would: it points, presses, releases.
+// A phone whose name does not say that it is one is known by what it measures.
 // The menu lies over the page on a narrow screen: it closes behind a finger that has chosen there.
 const SLIP = 10; // pixels that a finger may move within a tap
 const GESTURE = ["mousemove", "mousedown", "mouseup"];
 const NARROW = "(max-width: 768px) and (pointer: coarse)"; // where Streamlit lays the menu over the page
 const SIDEBAR = "[data-testid=stSidebar]";
 
-export default () => {
+const listening = new WeakMap(); // one pair of ears a page: this is called anew once what is known changes
+
+export default ({ data: isKnown, parentElement, setStateValue }) => {
+  if (!isKnown && window.matchMedia(NARROW).matches) setStateValue("narrow", true);
+  if (!listening.has(parentElement)) listening.set(parentElement, listen());
+  return () => {
+    listening.get(parentElement)?.();
+    listening.delete(parentElement);
+  };
+};
+
+const listen = () => {
   let began = null;
 
   const begin = (event) => {

@@ -24,12 +24,14 @@ from pages.panels.home_answer import ROOM, what_it_hangs_on
 from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
 from pages.server import cached
+from pages.session.slot import Slot
 from pages.show.chart import show
 from pages.show.explain import explained_at, note
 from pages.show.inputs import current_run, length_note, written
 from pages.show.mixers import attend, no_attention
 from pages.show.views import pin_token
 from pages.stage import link, present, tokens
+from pages.stage.press import press
 from pages.state import labelled
 from pages.state.fields import CHAT
 from pages.state.values import State
@@ -42,6 +44,7 @@ AS_IT_IS = SamplingConfig()
 
 ALMOST_ONE = 1.05  # tokens: that few are told as one
 PAUSE = "400ms"
+REPLACED = Slot[tuple[str, int | None, str]]("replaced", ("", None, ""))  # a text, the token chosen in it, and what came instead
 
 
 def reading(state: State) -> None:
@@ -57,7 +60,7 @@ def reading(state: State) -> None:
     if overflowed(run):
         return
     if not present.is_on():
-        in_three_sentences(run, next_facts(run, labelled.last_token(run), AS_IT_IS))
+        in_three_sentences(run, next_facts(run, labelled.pinned_token(run, state), AS_IT_IS))
     left, right = st.columns([7, 3], gap="medium")
     with left:
         its_way(run, labelled.pinned_token(run, state), state)
@@ -167,6 +170,7 @@ def what_follows(run: Run, state: State) -> None:
         on_click=write,
         room=ROOM,
     )
+    way_back(state)
     facts = next_facts(*values)
     shown = *read_apart(run.input.labels), *next_token_picture.few_names(facts)
     note(sentences(says_openness(facts, is_last=is_last, may_grow=may_grow), says_space(shown)))
@@ -182,8 +186,25 @@ def what_follows(run: Run, state: State) -> None:
 
 def write_after(run: Run, customdata: list[Any]) -> None:
     """A word was clicked: it follows the pinned token, in place of all that did."""
+    before, token = link.value("text"), link.value("token")
     link.change("text", _until(run, labelled.pinned_token(run, link.now()), link.now()))
     append_word(current_run(Architecture.GPT), int(customdata[0]))
+    if not link.value("text").startswith(before):
+        REPLACED.keep((before, token, link.value("text")))
+
+
+def way_back(state: State) -> None:
+    """The text that a click has replaced, as long as nothing else is written."""
+    before, token, written_then = REPLACED.get()
+    if before and state.text == written_then:
+        label = _("Undo: bring back the earlier text")
+        press(label, "bring_back", bring_back, before, token, icon="undo")
+
+
+def bring_back(text: str, token: int | None) -> None:
+    """The text and the token chosen in it, as they were before the click."""
+    link.change("text", text)
+    link.change("token", token)
 
 
 def _until(run: Run, token: int, state: State) -> str:

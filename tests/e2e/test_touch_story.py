@@ -12,8 +12,9 @@ TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 @pytest.fixture(scope="module")
 def phone(browser: Browser) -> Iterator[Page]:
-    """A phone, whose browser says so."""
-    with browser.new_context(**PHONE) as context:
+    """A phone, whose browser does not say so: it is known by what it measures."""
+    measured = {name: each for name, each in PHONE.items() if name != "user_agent"}
+    with browser.new_context(**measured) as context:
         context.set_default_timeout(PATIENCE)
         yield context.new_page()
 
