@@ -44,7 +44,9 @@ AS_IT_IS = SamplingConfig()
 
 ALMOST_ONE = 1.05  # tokens: that few are told as one
 PAUSE = "400ms"
-REPLACED = Slot[tuple[str, int | None, str]]("replaced", ("", None, ""))  # a text, the token chosen in it, and what came instead
+REPLACED = Slot[tuple[str, int | None, str]](
+    "replaced", ("", None, "")
+)  # a text, the token chosen in it, and what came instead
 
 
 def reading(state: State) -> None:

@@ -27,6 +27,20 @@ def test_a_tap_chooses_cells_and_dots(phone: Page, server: str):
         expect_query(phone, token=str(row))
 
 
+def test_a_tapped_cell_is_told_in_sight_and_walked_from(phone: Page, server: str):
+    phone.goto(f"{server}/attention?preset=course&panel=steps&attention_step=softmax")
+    settle(phone)
+    tap_mark(phone, "step", 1, 4)
+    expect_query(phone, token="4", key="1")
+    told = at(phone, "walk")
+    expect(told).to_be_in_viewport(ratio=1)
+    assert at(phone, "walk_right").locator("button:visible").bounding_box()["height"] >= 44
+    before = told.inner_text()
+    at(phone, "walk_right").locator("button:visible").tap()
+    expect_query(phone, token="4", key="2")
+    expect(told).not_to_have_text(before)
+
+
 def test_a_finger_scrolls_the_page_and_chooses_nothing(phone: Page, server: str):
     phone.goto(f"{server}/attention?preset=course&panel=pattern&token=3")
     settle(phone)

@@ -182,6 +182,15 @@ RESULTS: dict[str, Callable[[Cell], str]] = {
 }
 
 
+def result(facts: HeadFacts) -> str:
+    """What the current step gives in the chosen cell; nothing where it gives vectors."""
+    around, query = facts.steps.around, facts.query
+    of_all = {"project": around.projected, "heads": around.together}.get(facts.step)
+    if of_all is not None:
+        return number(float(of_all[query, facts.column(facts.step)]))
+    return RESULTS[facts.step](facts.cell) if facts.step in RESULTS else ""
+
+
 def number(x: float) -> str:
     """Three figures after the point, fewer for large numbers, with a real minus sign."""
     text = f"{x:.3f}" if abs(x) < 100 else f"{x:.4g}"

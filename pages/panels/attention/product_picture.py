@@ -14,7 +14,6 @@ from pages.figures.matrix import (
     cells,
     heat,
     hovered,
-    numbered,
     outliers,
     outlined,
     short,
@@ -34,6 +33,7 @@ from pages.panels.attention.step_parts import (
     returns,
     room_above,
     written,
+    written_result,
 )
 
 BETWEEN = 30  # pixels between two matrices, for a symbol
@@ -57,7 +57,7 @@ def product(
     split = _split(left, result, size)
     at_left, at_right = (0, split - GAP / 2), (split + GAP / 2, 1)
     top = room_above(result, Place(2, at_right, (0, 1)), size)
-    height = size.height or height_of(len(left.rows)) + 170 + top + BAR
+    height = size.height or height_of(len(left.rows), size) + 170 + top + BAR
     foot = 0 if size.is_in_full else BAR
     gap = BETWEEN * size.growth / (height - size.growth * (top + size.room_for_title + 8 + foot))
     floor = _floor(right, result, size, gap)
@@ -76,7 +76,7 @@ def product(
         shapes=_meeting(matrices, places, chosen.query, column),
         annotations=[
             *_product_titles(matrices, places, top),
-            *_corner(left, result, chosen.query, column, (split / 2, (1 + floor) / 2)),
+            *_corner(left, result, chosen.query, column, (split / 2, (1 + floor) / 2), size),
         ],
         **axes(left, places[0], y=query_names(left.rows, True)),
         **axes(right, places[1], x=key_names(result, places[1], size)),
@@ -98,7 +98,7 @@ def _factors_and_result(
     return [
         {**heat(left, at_left, _, bar=first), **hovered(left, _), **written(left, size)},
         {**heat(right, at_right, _, bar=second), **hovered(right, _), **written(right, size)},
-        {**heat(result, below, _, bar=third), **numbered(result.values), **written(result, size)},
+        {**heat(result, below, _, bar=third), **written_result(result, size)},
     ]
 
 
@@ -118,12 +118,18 @@ def _meeting(
 
 
 def _corner(
-    left: Matrix, result: Matrix, row: int, column: int | None, place: tuple[float, float]
+    left: Matrix,
+    result: Matrix,
+    row: int,
+    column: int | None,
+    place: tuple[float, float],
+    size: Size,
 ) -> list[dict[str, Any]]:
     """What is done, in the corner that is free: the outlined row times the outlined column."""
     if column is None:
         return []
-    names = f"{token_label(left.rows[row])} × {token_label(result.columns[column])}"
+    between = "<br>× " if size.is_narrow else " × "
+    names = between.join(map(token_label, (left.rows[row], result.columns[column])))
     value = result.values[row, column]
     x, y = place
     at = {"x": x, "y": y, "xref": "paper", "yref": "paper"}

@@ -6,16 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pages.figures.large import GROWTH
-from pages.figures.matrix import Matrix, Place, Returns, numbered
+from pages.figures.matrix import NUMBERS_UP_TO, Matrix, Place, Returns, numbered
 from pages.figures.theme import PRESENTED, Picture, Translate
-from pages.figures.token_axis import label_room, label_width, token_ticks
+from pages.figures.token_axis import label_room, label_width, slanted, token_ticks
 from pages.panels.attention.matrices import MOST_TOKENS, SQUARES
 
 KEYS_NAMED, SYMBOL, BAR = 12, 40, 60  # keys; pixels of a symbol, and of a scale below a matrix
 GAP = 0.03  # of the width, between two matrices
-NARROW = 350  # pixels: on a phone
+NARROW = 280  # pixels between the edges of a picture on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
 WRITTEN = 20  # pixels of the numbers of few
+ON_A_PHONE, HIGH_THERE = 8, 380  # tokens whose numbers have room; pixels of a matrix
 IN_FULL, LOW, HIGH, BESIDE = 1180, 385, 445, (680, 540)  # pixels of a projector's screen
 
 
@@ -30,11 +31,13 @@ class Chosen(NamedTuple):
 class Size(NamedTuple):
     """How wide and high a picture is in pixels where it is presented; (0, 0): as its page has it.
 
-    Presented, all texts and the room for them are larger by `GROWTH`.
+    Presented, all texts and the room for them are larger by `GROWTH`. `is_narrow`: on a phone,
+    where a step on scores shows what comes out alone, every key named.
     """
 
     width: int = 0
     height: int = 0
+    is_narrow: bool = False
 
     @property
     def growth(self) -> float:
@@ -80,6 +83,12 @@ def written(matrix: Matrix, size: Size) -> dict[str, Any]:
     return {**numbered(matrix.values, WIDEST), **font}
 
 
+def written_result(matrix: Matrix, size: Size) -> dict[str, Any]:
+    """The numbers in the cells of what a step gives, where they can be read."""
+    most = ON_A_PHONE if size.is_narrow else NUMBERS_UP_TO
+    return {**numbered(matrix.values, most), **written(matrix, size)}
+
+
 def named_scale(matrix: Matrix, bar: dict[str, Any], _: Translate) -> dict[str, Any]:
     """The scale of scores is called so, since a head has values, too."""
     if matrix.is_weights or matrix.name not in SQUARES:
@@ -87,9 +96,9 @@ def named_scale(matrix: Matrix, bar: dict[str, Any], _: Translate) -> dict[str, 
     return {**bar, "title": {**bar.get("title", {}), "text": _("scores")}}
 
 
-def height_of(n_rows: int) -> int:
-    """Pixels of a matrix with so many rows, on a page."""
-    return max(260, min(560, 24 * n_rows + 20))
+def height_of(n_rows: int, size: Size) -> int:
+    """Pixels of a matrix with so many rows, on a page or a phone."""
+    return max(260, min(HIGH_THERE if size.is_narrow else 560, 24 * n_rows + 20))
 
 
 def query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
@@ -101,6 +110,9 @@ def key_names(matrix: Matrix, place: Place, size: Size) -> dict[str, Any]:
     """The tokens over a matrix of scores: upright where each has room, else slanted."""
     if matrix.name not in SQUARES:
         return {}
+    if size.is_narrow and place.x[0] == 0:
+        names = slanted(matrix.columns, MOST_TOKENS, side="top")
+        return {**names, "showticklabels": True}
     names = token_ticks(matrix.columns, KEYS_NAMED)
     angle = 0 if are_upright(matrix.columns, place, size) else -55
     shown = {"showticklabels": True, "side": "top", "tickangle": angle, "automargin": False}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from blocks.inspection.head_facts import HeadFacts
+from blocks.inspection.head_facts import OF_SCORES, HeadFacts
 from pages.figures import palette
 from pages.figures.counting import from_one
 from pages.figures.matrix import (
@@ -14,7 +14,6 @@ from pages.figures.matrix import (
     cells,
     common_scale,
     heat,
-    numbered,
     outliers,
     outlined,
     titled,
@@ -42,7 +41,7 @@ from pages.panels.attention.step_parts import (
     room_above,
     row_sums,
     size_of,
-    written,
+    written_result,
 )
 
 SUMS_FROM, HEADS_NAMED = 0.92, 6
@@ -60,6 +59,11 @@ READS = {
 
 def step(facts: HeadFacts, *, _: Translate) -> Picture:
     return _drawn(facts, Size(), _)
+
+
+def narrow(facts: HeadFacts, *, _: Translate) -> Picture:
+    """The same on a phone."""
+    return _drawn(facts, Size(is_narrow=True), _)
 
 
 def presented(facts: HeadFacts, *, _: Translate) -> Picture:
@@ -90,7 +94,8 @@ def _drawn(facts: HeadFacts, size: Size, _: Translate) -> Picture:
         right = right.transposed if facts.step == "scores" else right
         return product((left, right, result), chosen, numbers, title=title, size=size, _=_)
     made = MADE_BY[facts.step]
-    read = () if facts.step == "qkv" else (_read_by(facts),)
+    is_alone = facts.step == "qkv" or (size.is_narrow and facts.step in OF_SCORES)
+    read = () if is_alone else (_read_by(facts),)
     matrices = [matrix_of(facts, name, _) for name in (*read, *made)]
     picture = side_by_side(matrices, chosen, numbers, title=title, size=size, _=_)
     return _with_heads(picture, facts, matrices[0], _) if facts.step == "heads" else picture
@@ -140,18 +145,19 @@ def side_by_side(
     is_stacked = size.is_in_full and matrices[0].name == "concat"
     below = [Place(1, (0, 1), (0.6, 1)), Place(2, (0, 1), (0, 0.4))]
     places = below if is_stacked else _beside(matrices)
-    tokens = matrices[0].rows
+    tokens, is_alone = matrices[0].rows, len(matrices) == 1  # named by the title
     top = max(room_above(*each, size) for each in zip(matrices, places, strict=True))
     traces, most = [], common_scale(matrices)
-    bars = _bars(matrices, places, _)
-    foot = BAR if bars[0] else 0
+    bars = _bars(matrices, places, size, _)
+    foot = BAR if bars[0] or size.is_narrow else 0
     layout: dict[str, Any] = {}
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
         colors = heat(matrix, place, _, bar=bars[i], most=most)
-        traces.append({**colors, **numbered(matrix.values), **written(matrix, size)})
+        traces.append({**colors, **written_result(matrix, size)})
         traces += outliers(matrix, place)
         traces += cells(matrix, place, returns(matrix, numbers), _)
-        rows = query_names(tokens, is_stacked or i == 0) | row_sums(matrix)
+        sums = {} if is_alone else row_sums(matrix)
+        rows = query_names(tokens, is_stacked or i == 0) | sums
         layout |= axes(matrix, place, x=key_names(matrix, place, size), y=rows)
     marks = [
         mark
@@ -161,12 +167,13 @@ def side_by_side(
     return figure(
         traces,
         title=title,
-        height=height_of(len(tokens)) + top + foot,
+        height=height_of(len(tokens), size) + top + foot,
         margin=(top + size.room_for_title, 8 + foot),
         shapes=marks,
         annotations=[
             titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34 if place.y[1] == 1 else 2)
             for matrix, place in zip(matrices, places, strict=True)
+            if not is_alone
         ],
         **layout,
     )
@@ -175,7 +182,7 @@ def side_by_side(
 def _beside(matrices: Sequence[Matrix]) -> list[Place]:
     """Places from left to right."""
     width = 1 / len(matrices)
-    end = SUMS_FROM if matrices[-1].is_weights else 1
+    end = SUMS_FROM if matrices[-1].is_weights and len(matrices) > 1 else 1
     return [
         Place(i + 1, (end * i * width + (GAP if i else 0), end * (i + 1) * width), (0, 1))
         for i in range(len(matrices))
@@ -183,12 +190,13 @@ def _beside(matrices: Sequence[Matrix]) -> list[Place]:
 
 
 def _bars(
-    matrices: Sequence[Matrix], places: Sequence[Place], _: Translate
+    matrices: Sequence[Matrix], places: Sequence[Place], size: Size, _: Translate
 ) -> list[dict[str, Any] | None]:
     """Where the scale of each stands; of matrices on one scale it is that of the last."""
     has_own = any(matrix.end is not None for matrix in matrices)
     if len({matrix.is_weights for matrix in matrices}) == 1 and not has_own:
-        return [*[None] * (len(matrices) - 1), named_scale(matrices[-1], {}, _)]
+        bar = bar_below(Place(1, (0, 1), (0, 1))) if size.is_narrow else {}
+        return [*[None] * (len(matrices) - 1), named_scale(matrices[-1], bar, _)]
     return [named_scale(m, bar_below(place), _) for m, place in zip(matrices, places, strict=True)]
 
 

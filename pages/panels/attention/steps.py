@@ -16,6 +16,7 @@ from pages.page.frame import section
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES, number_of
+from pages.panels.attention.walk import walked
 from pages.server.brought import whose_weights
 from pages.show.chart import show
 from pages.show.controls import slider
@@ -24,6 +25,7 @@ from pages.show.parts import Matrix
 from pages.show.said import say
 from pages.show.views import sinks_switch
 from pages.stage import link, present, progress
+from pages.stage.phone import is_phone
 from pages.stage.press import press
 from pages.state import labelled
 from pages.state.values import State
@@ -38,6 +40,7 @@ from pages.words.language import (
 )
 from pages.words.numbers import percent
 
+AS_CHIPS = {"required": True, "wrap": True}
 Cell = tuple[str, int, int]  # step, key, feature
 PART = re.compile(r" \d/\d$")  # of a token that is one byte of a sign
 
@@ -185,9 +188,14 @@ def steps_of_a_head(run: Run, state: State) -> None:
     strip = strip_picture.so_far if progress.now() else strip_picture.strip
     show(strip, *values, facts=shared.drawn_facts, key="strip", on_click=open_step)
     step_choice(facts)
-    cell_choice(facts)
-    st.markdown(says_step(facts))
-    _step_large(facts, step_picture.step, state)
+    if is_phone():
+        st.markdown(says_step(facts))
+        _step_large(facts, step_picture.narrow, state)
+        walked(facts)
+    else:
+        cell_choice(facts)
+        st.markdown(says_step(facts))
+        _step_large(facts, step_picture.step, state)
     if said := says_drawn(facts):
         note(said)
     _in_numbers(arithmetic.written_out(facts))
@@ -229,14 +237,15 @@ def step_choice(facts: HeadFacts) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="steps"):
         if not progress.now():  # whose own way on stands beside it
             step_keys(facts)
-        st.pills(
+        is_list = is_phone()
+        one_of, look = (st.selectbox, {}) if is_list else (st.pills, AS_CHIPS)
+        one_of(
             _("Step"),
             steps,
             format_func=lambda name: f"{number_of(name, steps)} · {_(STEP_TITLES[name])}",
-            required=True,
-            wrap=True,
             label_visibility="collapsed",
-            **link.view("attention_step", facts.step, (steps, current_language())),
+            **look,
+            **link.view("attention_step", facts.step, (steps, is_list, current_language())),
         )
 
 
