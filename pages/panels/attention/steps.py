@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -40,7 +41,7 @@ from pages.words.language import (
 )
 from pages.words.numbers import percent
 
-AS_CHIPS = {"required": True, "wrap": True}
+AS_CHIPS: dict[str, Any] = {"required": True, "wrap": True}
 Cell = tuple[str, int, int]  # step, key, feature
 PART = re.compile(r" \d/\d$")  # of a token that is one byte of a sign
 
@@ -238,13 +239,12 @@ def step_choice(facts: HeadFacts) -> None:
         if not progress.now():  # whose own way on stands beside it
             step_keys(facts)
         is_list = is_phone()
-        one_of, look = (st.selectbox, {}) if is_list else (st.pills, AS_CHIPS)
+        one_of: Callable[..., Any] = st.selectbox if is_list else partial(st.pills, **AS_CHIPS)
         one_of(
             _("Step"),
             steps,
             format_func=lambda name: f"{number_of(name, steps)} · {_(STEP_TITLES[name])}",
             label_visibility="collapsed",
-            **look,
             **link.view("attention_step", facts.step, (steps, is_list, current_language())),
         )
 
