@@ -188,11 +188,11 @@ def what_follows(run: Run, state: State) -> None:
 
 def write_after(run: Run, customdata: list[Any]) -> None:
     """A word was clicked: it follows the pinned token, in place of all that did."""
-    before, token = link.value("text"), link.value("token")
-    link.change("text", _until(run, labelled.pinned_token(run, link.now()), link.now()))
+    before = link.now()
+    link.change("text", _until(run, labelled.pinned_token(run, before), before))
     append_word(current_run(Architecture.GPT), int(customdata[0]))
-    if not link.value("text").startswith(before):
-        REPLACED.keep((before, token, link.value("text")))
+    if not link.now().text.startswith(before.text):
+        REPLACED.keep((before.text, before.token, link.now().text))
 
 
 def way_back(state: State) -> None:
