@@ -1,13 +1,71 @@
-"""From one cell of a step to its neighbours, under a thumb, with what stands in it."""
+"""From step to step, and from cell to cell: by name, by key, under a thumb."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from blocks.inspection.head_facts import WITH_FEATURES, HeadFacts
-from pages.figures.counting import told_apart
+from blocks.inspection.head_facts import WITH_FEATURES, HeadFacts, steps_taken
+from pages.figures.counting import from_one, told_apart
 from pages.panels.attention import arithmetic
-from pages.stage import link
+from pages.panels.attention.matrices import STEP_TITLES, number_of
+from pages.show.controls import slider
+from pages.stage import link, progress
+from pages.stage.phone import is_phone
 from pages.stage.press import press
-from pages.words.language import _, literal
+from pages.words.language import _, current_language, literal
+
+AS_CHIPS: dict[str, Any] = {"required": True, "wrap": True}
+
+
+def step_choice(facts: HeadFacts) -> None:
+    """Back and on, by button or key, and every step by name."""
+    steps = steps_taken(facts.run.config)
+    with st.container(horizontal=True, vertical_alignment="center", key="steps"):
+        if not progress.now():  # whose own way on stands beside it
+            step_keys(facts)
+        is_list = is_phone()
+        one_of: Callable[..., Any] = st.selectbox if is_list else partial(st.pills, **AS_CHIPS)
+        one_of(
+            _("Step"),
+            steps,
+            format_func=lambda name: f"{number_of(name, steps)} · {_(STEP_TITLES[name])}",
+            label_visibility="collapsed",
+            **link.view("attention_step", facts.step, (steps, is_list, current_language())),
+        )
+
+
+def step_keys(facts: HeadFacts) -> None:
+    """Back and on, by button or key."""
+    steps = steps_taken(facts.run.config)
+    i = steps.index(facts.step)
+    _step_button(_("Back"), "step_back", steps[:i][-1:], "B", type="secondary")
+    _step_button(_("Continue"), "step_on", steps[i + 1 :][:1], "N", type="primary")
+
+
+def _step_button(label: str, key: str, to: tuple[str, ...], shortcut: str, **look: Any) -> None:
+    press(
+        label, key, link.change, "attention_step", *to, disabled=not to, shortcut=shortcut, **look
+    )
+
+
+def cell_choice(facts: HeadFacts) -> None:
+    """The key, and in the last steps the feature, that are written out."""
+    labels = told_apart(facts.labels)
+    left, right = st.columns([2, 3])
+    with left, st.container(key="key"):
+        st.selectbox(
+            _("Key · the cell written out below"),
+            range(len(labels)),
+            format_func=lambda i: f"{from_one(i)} · {labels[i]}",
+            **link.view("key", facts.key, labels),
+        )
+    last = facts.last_column(facts.step)
+    if facts.step in WITH_FEATURES and last > 0:
+        with right:
+            label = _("Feature · the column written out below")
+            slider("feature", label, facts.column(facts.step), most=last)
 
 
 def walked(facts: HeadFacts) -> None:
