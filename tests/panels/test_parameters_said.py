@@ -274,9 +274,9 @@ def test_what_is_learned_and_what_is_fixed_is_told_apart(monkeypatch: pytest.Mon
     file = ConfigFile(config, "marian", "marian", "MarianModel", (), ())
     said = in_both(monkeypatch, config_file.says_file, file, 1000)
     assert said["en"] == (
-        "1,000 learned parameters, counted as in transformers' `MarianModel`. Including the "
-        "160 fixed numbers of the position tables, which are computed and never trained, "
-        "num_parameters() gives 1,160."
+        "The model has 1,000 learned parameters, counted as in transformers' `MarianModel`. "
+        "Including the 160 fixed numbers of the position tables, which are computed and never "
+        "trained, num_parameters() gives 1,160."
     )
     assert "160" in said["zh"] and "1,160" in said["zh"]
     assumed = in_both(monkeypatch, config_file.says_assumed, file)["en"]

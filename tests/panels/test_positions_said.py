@@ -213,7 +213,7 @@ def test_where_the_loss_ends(monkeypatch):
     def said(facts: LossFacts, rows: int) -> str:
         return in_both(monkeypatch, loss.says_examples, facts, rows)["en"]
 
-    assert said(replace(LOSS, n=32), 64).endswith("from random positions, seed 0.")
+    assert said(replace(LOSS, n=32), 64).endswith("from random positions (seed 0).")
     assert "at most 16 tokens, so the measurement ends before position 32." in said(LOSS, 64)
     assert "The learned table has 16 rows" in said(replace(LOSS, kind=LEARNED), 16)
 

@@ -64,7 +64,9 @@ def says_prediction(facts: TwoPredictions) -> str:
 
 def says_how(random: str, seed: int) -> str:
     """Whether the numbers mean anything; `random`: which of A and B have random weights."""
-    said = _("Each model's most probable tokens at the pinned token (temperature 1).")
+    said = _(
+        "The picture shows each model's most probable tokens at the pinned token (temperature 1)."
+    )
     if not random:
         return said
     more = _("Predictions of {which} are meaningless because the weights are random (seed {seed}).")

@@ -64,8 +64,8 @@ def _verdict(facts: PairTimes) -> str:
 def says_what_is_timed(n_a: int, n_b: int) -> str:
     """A pass over so many tokens of A and of B."""
     return _(
-        "One forward pass over your text ({tokens} tokens) without gradients or recording; A "
-        "and B alternate, each after a warm-up."
+        "Each round is one forward pass of each model over your text ({tokens} tokens), "
+        "without gradients or recording; A and B alternate, each after a warm-up."
     ).format(tokens=n_b if n_a == n_b else f"{n_a} / {n_b}")
 
 

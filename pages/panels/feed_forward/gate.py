@@ -33,14 +33,14 @@ def says_gate(facts: GateFacts) -> str:
         return fill(text, facts)
     text = _(
         "At {token_label:token}, unit {first[unit]:from_one} is the strongest: z = "
-        "{first[pre]:.3f} becomes {first[hidden]:.3f}. Over this input, units are off in "
+        "{first[pre]:.3f} becomes {first[hidden]:.3f}. On this input, units are off in "
         "{off:percent} of all token–unit pairs."
     )
     if facts.is_gated:
         text = _(
             "At {token_label:token}, unit {first[unit]:from_one} is the strongest: gate "
-            "{first[gate]:.3f} × value {first[up]:.3f} = {first[hidden]:.3f}. Over this input the "
-            "gate is closed in {off:percent} of all token–unit pairs."
+            "{first[gate]:.3f} × value {first[up]:.3f} = {first[hidden]:.3f}. On this input, "
+            "the gate is closed in {off:percent} of all token–unit pairs."
         )
     return fill(text, facts, first=facts.strongest.iloc[0])
 

@@ -326,9 +326,9 @@ def _trained(state: State) -> Values | None:
     beside = in_series(control, key="circuit_of_shuffled", asked_by="train_circuit").found
     if beside and isinstance(last := beside[-1], Circuit):
         text = _(
-            "Trained here with seed {seed}. Its control, trained on {n_texts} texts with "
-            "shuffled answers, has {n} weights left and gets {accuracy:.0%} of its answers "
-            "right."
+            "This circuit was trained here with seed {seed}. Its control, trained on "
+            "{n_texts} texts with shuffled answers, has {n} weights left and gets "
+            "{accuracy:.0%} of its answers right."
         )
         n = len(last.kept)
         st.caption(text.format(seed=seed, n_texts=N_TEXTS[0], n=n, accuracy=last.accuracy))

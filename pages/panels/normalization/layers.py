@@ -113,7 +113,7 @@ def says_task(
         )
     card = starts.model(run.weights).card
     task = terms.option(card.task) if card else _("texts that the model's files do not name")
-    how = _("Measured in evaluation mode; nothing is updated.")
+    how = _("All values are measured in evaluation mode; nothing is updated.")
     return sentences(_says_beginning(run, n_tokens), text.format(task=task), how)
 
 
@@ -134,7 +134,7 @@ def measured_run(run: Run) -> Run:
 
 def _says_beginning(run: Run, n_tokens: int) -> str:
     most = len(run.input.token_ids)
-    text = _("Measured on the first {most} of the {n:,} tokens.")
+    text = _("Only the first {most} of the {n:,} tokens are measured.")
     return "" if n_tokens == most else text.format(most=most, n=n_tokens)
 
 

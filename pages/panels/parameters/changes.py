@@ -65,14 +65,14 @@ WHY = {
         "The output matrix, vocab_size · d_model parameters, is gone: the embedding "
         "table takes its place."
     ),
-    "untied": N_("vocab_size · d_model more parameters."),
+    "untied": N_("This adds vocab_size · d_model parameters."),
     "rope": N_(
         "The table of max_seq_len · d_model parameters is gone: rotations are "
         "computed, not learned."
     ),
-    "learned_positions": N_("d_model more parameters for each of the max_seq_len positions."),
-    "no_biases": N_("One parameter fewer per output of each projection, which is negligible."),
-    "biases": N_("One parameter more per output of each projection, which is negligible."),
+    "learned_positions": N_("This adds d_model parameters for each of the max_seq_len positions."),
+    "no_biases": N_("Each output of each projection has one parameter fewer, which is negligible."),
+    "biases": N_("Each output of each projection has one parameter more, which is negligible."),
     "layernorm": N_("There is a shift as well as a scale, with d_model more parameters per norm."),
     "rmsnorm": N_("There is only a scale and no shift, so each norm has d_model fewer parameters."),
     "no_norms": N_(
@@ -86,10 +86,14 @@ WHY = {
     ),
     "gated": N_("gate_proj is added, so the feed-forward layer's matrices grow by half."),
     "gated_narrower": N_(
-        "Three matrices of two thirds the size: as many parameters as before (Shazeer 2020)."
+        "Three matrices, each two thirds the size, have as many parameters as before (Shazeer"
+        " 2020)."
     ),
     "twice_d_ff": N_("The feed-forward layer doubles in size; everything else stays the same."),
-    "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
+    "experts": N_(
+        "There are eight feed-forward layers and a router; each token passes through two of "
+        "the layers."
+    ),
     "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_(
         "Adds the parameters of one more layer of the same kind (in an encoder–decoder, one "

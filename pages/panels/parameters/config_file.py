@@ -54,7 +54,7 @@ def take_over(file: ConfigFile) -> None:
 
 def says_file(file: ConfigFile, n_parameters: int) -> str:
     """How many, and as which class."""
-    text = _("{total:,} learned parameters, counted as in transformers' {name}.")
+    text = _("The model has {total:,} learned parameters, counted as in transformers' {name}.")
     said = [text.format(total=n_parameters, name=literal(file.counted_as))]
     if file.n_fixed:
         text = _(

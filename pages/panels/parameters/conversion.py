@@ -252,7 +252,7 @@ def what_a_fault_does(run: Run, state: State) -> None:
     shown = table(facts)
     show_table(shown, key="fault_table")
     download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")
-    text = _("Greedy decoding, computed on the CPU; the text is cut to {n} tokens.")
+    text = _("Decoding is greedy and runs on the CPU; the text is cut to {n} tokens.")
     note(text.format(n=MOST_READ))
 
 

@@ -158,9 +158,12 @@ def says_all_refused(facts: BeyondFacts) -> str:
 
 def says_texts(run: Run, _kind: PositionKind, _layer: int, trained_len: int) -> str:
     """What the texts are made of."""
-    begin = _("{n} validation examples of the model's training task per length, seed {seed}.")
+    begin = _(
+        "Each length is measured on {n} validation examples of the model's training task "
+        "(seed {seed})."
+    )
     if trained.task_of(run, longest(trained_len)) is None:
-        begin = _("{n} random inputs per length, seed {seed}.")
+        begin = _("Each length is measured on {n} random inputs (seed {seed}).")
     random = _(
         "The weights are random: this is what each positional encoding does before any training."
     )

@@ -89,7 +89,10 @@ def _reading(facts: LossFacts) -> str:
 
 def says_examples(facts: LossFacts, max_seq_len: int) -> str:
     """On what it was measured, and where that ends before four times the length, why."""
-    text = _("{n_examples} validation examples, taken from random positions, seed {seed}.")
+    text = _(
+        "The loss is measured on {n_examples} validation examples, taken from random "
+        "positions (seed {seed})."
+    )
     said = fill(text, facts)
     if facts.n >= facts.wanted:
         return said

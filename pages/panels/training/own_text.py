@@ -40,7 +40,7 @@ def _summary() -> None:
     if corpus is None:
         st.caption(_("Your text stays in this session; links do not include it."))
         return
-    said = _("{n:,} characters, the last tenth of which is held out for validation.")
+    said = _("The text has {n:,} characters; the last tenth is held out for validation.")
     st.caption(said.format(n=len(corpus.text)))
     for each in corpus.notes:
         st.caption(say_fault(each))
