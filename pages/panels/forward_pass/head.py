@@ -202,10 +202,12 @@ def _words() -> dict[str, Any]:
         "cell": _("one number"),
         "guess": _("guess"),
         "band": _("layers {first}–{last}"),
-        "in_band": _("These layers do the same thing and are drawn as one: tap to open them."),
+        "in_band": _(
+            "These layers do the same kind of work and are drawn as one: tap to open them."
+        ),
         "after_band": _(
-            "These layers do the same thing and are drawn as one: after them the best guess "
-            "for the next word is “{guess}” ({share})."
+            "These layers do the same kind of work and are drawn as one: after them, the best"
+            " guess for the next word is “{guess}” ({share})."
         ),
         "feature": _("feature"),
         "zones": zone_names(),

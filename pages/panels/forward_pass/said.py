@@ -227,7 +227,7 @@ TEMPLATES = {
     ),
     MoveKind.FEED: N_("Now each token is worked on alone, with the same weights for all of them."),
     MoveKind.ADD: N_(
-        "The result is added to the numbers that each token already has, so nothing is lost."
+        "The result is added to the numbers that each token already has and does not replace them."
     ),
 }
 
