@@ -48,10 +48,7 @@ def show(code: str) -> None:
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
     st.caption(
-        _(
-            "The address in your own address bar brings you back to this room as its teacher: "
-            "keep it."
-        )
+        _("The link in your own address bar brings you back to this room as its teacher: keep it.")
     )
 
 

@@ -432,8 +432,8 @@ CONTROLS: dict[str, Control] = {
     "shared_expert_gate": Switch(
         N_("Gate on the shared experts (Qwen3-Next)"),
         N_(
-            "The output of the shared experts is multiplied by a sigmoid computed from the "
-            "token's vector, which sets how much of it passes."
+            "A sigmoid computed from the token's vector scales the output of the shared "
+            "experts: it sets how much of that output passes."
         ),
     ),
     "n_dense_layers": Slide(

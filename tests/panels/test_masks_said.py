@@ -182,7 +182,7 @@ def test_keys_of_another_sequence(monkeypatch):
     cells[:, 3:] = False
     said = in_both(monkeypatch, edges.says_cross, Cross(cells, cells, cells), 7)["en"]
     assert "(4) attend to the keys of another sequence (5, of which 2" in said
-    assert "over the other 3." in said and "(seed 7)" in said
+    assert "over the other keys (3)." in said and "(seed 7)" in said
 
 
 def test_two_curves_a_model_and_the_level_of_guessing():

@@ -171,7 +171,7 @@ def test_why_pre_norm_trains_deeper_is_said(monkeypatch):
         ({"slopes": SLOPES[1:]}, "Also show norm placement post"),
         (
             {"slopes": (SLOPES[0], Slope("pre", -0.2, -0.5))},
-            "Xiong et al. (2020) predict something else for norm placement pre;",
+            "Xiong et al. (2020) make a different prediction for norm placement pre;",
         ),
     ],
 )

@@ -270,7 +270,7 @@ def test_what_permuting_does(monkeypatch, facts, english: str):
         (ALIBI, verdict(Claim.SHIFT, None), "nothing to shift"),
         (LEARNED, verdict(Claim.SHIFT, None), "Show more"),
         (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
-        (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position; error 0."),
+        (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position, with an error of 0."),
         (ROPE, verdict(Claim.SHIFT, 0.2), "an odd width"),
         (NONE, verdict(Claim.DISTANCE, 0.0), "do not even depend on distance"),
         (ROPE, verdict(Claim.DISTANCE, 0.0), "differ by 0 in float32 and 0.5 in float64"),

@@ -81,9 +81,9 @@ def says_cross(facts: Cross, seed: int) -> str:
     """What the rectangle shows."""
     text = _(
         "The queries of this input ({n_queries}) attend to the keys of another sequence "
-        "({n_keys}, of which {n_padding} are padding). The padding columns are masked for every "
-        "query, and each row spreads its weight over the other {n_tokens}. Queries and keys are "
-        "random here (seed {seed})."
+        "({n_keys}, of which {n_padding} are padding). The padding columns are masked for "
+        "every query, and each row spreads its weight over the other keys ({n_tokens}). "
+        "Queries and keys are random here (seed {seed})."
     )
     return fill(text, facts, seed=seed)
 

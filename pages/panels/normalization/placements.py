@@ -87,8 +87,8 @@ def says_sizes(facts: PlacementFacts) -> str:
 def says_setting(run: Run) -> str:
     """What was run, and what was left out."""
     text = _(
-        "Every placement uses the same random weights (seed {seed}); norms present only in some "
-        "placements are initialized to scale 1, shift 0."
+        "Every placement uses the same random weights (seed {seed}); norms present only in "
+        "some placements start with scale 1 and shift 0."
     )
     said = [text.format(seed=run.seed)]
     if run.weights:
@@ -98,7 +98,7 @@ def says_setting(run: Run) -> str:
     if placement_run(run).config.n_layers != run.config.n_layers:
         said.append(
             _(
-                "The whole model is too large for this, so only one layer runs, on random "
+                "The whole model is too large to run here, so only one layer runs, on random "
                 "vectors instead of tokens."
             )
         )

@@ -74,8 +74,8 @@ def _says_what_differs(facts: TheoryFacts) -> str:
             placement=enumeration(map(terms.option, sorted(missing)))
         )
     text = _(
-        "Xiong et al. (2020) predict something else for norm placement {placements}; the "
-        "reason is given below."
+        "Xiong et al. (2020) make a different prediction for norm placement {placements}; the"
+        " reason is given below."
     )
     found = (terms.option(each.placement) for each in facts.slopes if not each.agrees)
     return text.format(placements=enumeration(found))

@@ -151,7 +151,7 @@ def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
             "positions in between by up to {x}; its RMS error is {share} of the table's RMS."
         )
     elif verdict.holds:
-        text = _("The rotation matrix for k = {k} shifts every position; error {x}.")
+        text = _("The rotation matrix for k = {k} shifts every position, with an error of {x}.")
     return text.format(k=shift, x=number(verdict.measured), share=f"{verdict.extra:.2%}")
 
 

@@ -98,7 +98,7 @@ def says_bend(facts: PredictFacts) -> str:
         text = _(
             "{above} of {n} came out above the predicted loss, so no systematic deviation is seen."
         )
-    tell = _("Only still larger runs can show how far the loss then departs from the law.")
+    tell = _("Only even larger runs can show how far the loss departs from the law at that scale.")
     return sentences(text.format(n=n, above=above), tell)
 
 
