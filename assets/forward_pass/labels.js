@@ -1,11 +1,17 @@
 /* Words and numbers on the picture, all in one size whatever the zoom; and what lies under the pointer. */
 
 const LEAST_PITCH = 9;
+const ON_PROJECTOR = 16;
 const CELL_WITH_NUMBER = 34;
 const SMALL = 0.05; // of a matrix whose numbers are told by their powers of ten
 
 function font(p, size, weight = 400) {
-  p.context.font = `${weight} ${size * p.type}px ${FONT}`;
+  p.context.font = `${weight} ${Math.max(size * p.type, leastSign(p))}px ${FONT}`;
+}
+
+/* The height of the smallest sign in pixels: on a projector it is read from the back row. */
+function leastSign(p) {
+  return p.type > 1 ? ON_PROJECTOR : LEAST_PITCH;
 }
 
 /* What the model says at the end: a bar for each token that may come next. */
@@ -124,7 +130,7 @@ function rowLabels(p, box, stack, { align, x, room }) {
   context.textAlign = align;
   context.textBaseline = "middle";
   const pinned = p.scene.pinned[stack];
-  const every = Math.ceil((LEAST_PITCH * p.type) / pitch);
+  const every = Math.ceil(leastSign(p) / pitch);
   const size = Math.min(14, Math.max(LEAST_PITCH, (pitch * 0.8) / p.type));
   labels.forEach((label, row) => {
     const isPinned = row === pinned;
@@ -203,7 +209,7 @@ function partTitles(p, box, size) {
 function turnedLabels(p, box, labels) {
   const { context } = p;
   const pitch = box.w / labels.length;
-  const every = Math.ceil((LEAST_PITCH * p.type) / pitch);
+  const every = Math.ceil(leastSign(p) / pitch);
   font(p, Math.min(13, Math.max(LEAST_PITCH, (pitch * 0.8) / p.type)));
   context.textAlign = "left";
   context.textBaseline = "middle";
@@ -324,7 +330,7 @@ function zoneName(p, zone) {
   const name = scene.words.zones[zone.move.part];
   const half = context.measureText(name || "").width / 2;
   const isCut = at.x + at.w / 2 < half || at.x + at.w / 2 > p.width - half;
-  if (!name || (p.isCached && zone.move.part === "attention") || isCut || 2 * half > at.w + 8) return;
+  if (!name || (p.isCached && zone.move.part === "attention") || isCut || 2 * half > at.w + (p.type > 1 ? 24 : 8)) return;
   context.fillStyle = p.colors.quiet;
   context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.theme import EDGE, HALF_A_TICK_LABEL, ROOMY, TITLE, TITLE_AND_LEGEND, legend
+from pages.figures.theme import EDGE, HALF_A_TICK_LABEL, TITLE, TITLE_AND_LEGEND, legend
 
 MOST_POWERS, MOST_DECADES, FEW_DECADES = 8, 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
@@ -89,9 +89,9 @@ def row_names(names: Sequence[str], **more: Any) -> dict[str, Any]:
 
 
 def stage_rows(stages: pd.DataFrame) -> dict[str, Any]:
-    """Height and margin of a picture that has these rows, which may stand closer."""
+    """Height and margin of a picture that has these rows."""
     height = TITLE_AND_LEGEND + STAGE_BOTTOM + int(STAGE_ROW * (len(stages) + 0.2))
-    return {"height": height, "margin": (TITLE_AND_LEGEND, STAGE_BOTTOM), "meta": {ROOMY: True}}
+    return {"height": height, "margin": (TITLE_AND_LEGEND, STAGE_BOTTOM)}
 
 
 def row_range(stages: pd.DataFrame) -> list[float]:

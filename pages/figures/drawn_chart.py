@@ -19,7 +19,7 @@ from pages.figures.axes import (
 )
 from pages.figures.chart import ROW, Axis, Chart, Ground, Kind, Legend, Level, Series, Words
 from pages.figures.described import HEADING
-from pages.figures.theme import EDGE, ROOMY, Picture, faint, figure, plain, small
+from pages.figures.theme import EDGE, Picture, faint, figure, plain, small
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import outline
 
@@ -42,7 +42,6 @@ def drawn(chart: Chart) -> Picture:
     x, y = _plots(chart.x_axes), _plots(chart.y_axes, is_down=True)
     if len(y) > 1:
         x[0]["anchor"] = _called("y", len(y) - 1)
-        layout["meta"] = {ROOMY: True}
     layout |= {_called("x", i, "axis"): each for i, each in enumerate(x)}
     layout |= {_called("y", i, "axis"): each for i, each in enumerate(y)}
     return figure(

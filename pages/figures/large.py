@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import ACROSS, HEIGHT, PRESENTED, ROOMY, TILES, WIDE, Picture, below_title
+from pages.figures.theme import ACROSS, HEIGHT, PRESENTED, TILES, WIDE, Picture, below_title
 from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
-GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
+GROWTH = 4 / 3  # of the texts and their room
+SQUEEZED, STRETCHED = 3 / 4, 5 / 3  # the lowest and the highest that a picture gets
 ONE_SCREEN = 500  # pixels that a panel leaves for its picture at 1280 × 720
 WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
 FEW = 16  # texts that stand freely
@@ -39,18 +40,17 @@ def enlarged(picture: Picture, room: int = 0) -> Picture:
 def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any], room: int) -> int:
     """As much higher as the texts are, as long as a panel stays on one screen.
 
-    A map may be squeezed for that, whose cells are read by colour and by the cursor, and so may
-    rows that have more room than they need.
+    A map may be squeezed for that, whose cells are read by colour and by the cursor; all else a
+    little.
     """
     height = layout["height"]
     if TILES in (layout.get("meta") or {}):
         return room or _of_tiles(layout)
     if room:
-        return round(min(GROWTH * height, room))
+        return round(min(STRETCHED * height, room))
     is_map = any(trace.get("type") == "heatmap" for trace in traces)
-    is_roomy = (layout.get("meta") or {}).get(ROOMY, False)
-    least = ONE_SCREEN if is_map else SQUEEZED * height if is_roomy else height
-    return round(max(min(least, height), min(GROWTH * height, ONE_SCREEN)))
+    least = ONE_SCREEN if is_map else SQUEEZED * height
+    return round(max(min(least, height), min(STRETCHED * height, ONE_SCREEN)))
 
 
 def _of_tiles(layout: dict[str, Any]) -> int:

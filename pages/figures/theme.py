@@ -21,7 +21,6 @@ LATIN_SIGN, CHINESE_SIGN = 7.5, 16  # pixels of a sign of a title
 BESIDE_TOOLS, TOOLS = 270, 28  # pixels that tools leave of a line on a phone; how high they are
 HEIGHT = 450  # of a picture that says none, as Plotly has it
 SPACE = "␣"  # in the label of a token: the space before a word
-ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
 PRESENTED = "presented"  # in the meta: made for a projector, and for so many pixels of its width
 TILES = "tiles"  # in the meta: maps side by side, on a projector as wide as there is room
 ACROSS = "across"  # in the meta: alone in its row, with so many pixels of width on a projector

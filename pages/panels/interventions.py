@@ -24,12 +24,13 @@ from pages.show.interventions import controls, measured, words
 from pages.show.said import tell
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
-from pages.stage import progress
+from pages.stage import present, progress
 from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _
 
 Found = tuple[float, ...]
+ROOM = 400  # pixels of a picture before a class, where more follows
 
 
 def ablation(*fields: str) -> Panel:
@@ -50,7 +51,8 @@ def what_if(run: Run, state: State) -> None:
     code = (Intervention.changed, output_change.output_change)
     with explained(("interventions",), code, key="changes"):
         draw = partial(_controls, run)
-        phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
+        with present.aside():
+            phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run, state))
     if said := _not_applied(run):
         st.caption(said)
@@ -98,10 +100,25 @@ def what_moved(run: Run, token: int) -> None:
     tell(words.sentence(run, token))
     left, right = columns(2)
     with left:
-        show(draw_moved, run, token, key="output_moved", alt=words.moved_alt, on_click=pin_token)
+        show(
+            draw_moved,
+            run,
+            token,
+            key="output_moved",
+            alt=words.moved_alt,
+            on_click=pin_token,
+            room=ROOM,
+        )
     if measured.reads_tokens(run):
         with right:
-            show(draw_candidates, run, token, key="output_moved_to", alt=words.candidates_alt)
+            show(
+                draw_candidates,
+                run,
+                token,
+                key="output_moved_to",
+                alt=words.candidates_alt,
+                room=ROOM,
+            )
 
 
 def each_in_turn(run: Run, token: int) -> None:

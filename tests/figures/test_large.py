@@ -46,7 +46,7 @@ def test_no_text_is_small_and_all_have_their_room():
     found = enlarged(given)
     written = found.to_plotly_json()
     assert min(sizes(written)) >= READABLE
-    assert found.layout.height == 400 and found.layout.margin.t == 48
+    assert found.layout.height == 500 and found.layout.margin.t == 48
     assert found.layout.annotations[0].yshift == 8
     assert found.layout.xaxis.tickfont.size == found.layout.yaxis.title.font.size == READABLE
     assert given.layout.annotations[0].font.size == 10 and given.layout.height == 300
@@ -74,10 +74,10 @@ def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out()
     assert len(found.layout.xaxis.ticktext) <= 16 and found.layout.xaxis.ticktext[-1] == NAMES[-1]
 
 
-def test_what_is_no_map_keeps_its_height():
+def test_what_is_no_map_is_squeezed_a_little():
     note = {"text": "<b>a</b><br><span style='font-size:10px'>b</span>"}
     found = enlarged(figure([], height=800, annotations=[note]))
-    assert found.layout.height == 800
+    assert found.layout.height == 600
     assert found.layout.annotations[0].text == "<b>a</b>"
 
 

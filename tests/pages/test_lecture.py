@@ -43,6 +43,14 @@ def test_a_lecture_goes_into_a_link_as_far_as_it_has_room():
             writing.unpacked(nonsense)
 
 
+def test_a_panel_of_steps_is_kept_under_the_name_of_its_step():
+    at = opened("pages/attention.py", preset="course", text="a b", panel="steps")
+    visit(at, preset="course", text="a b", panel="steps", attention_step="softmax")
+    press(at, "share")
+    press(at, "add_to_lecture")
+    assert kept(at)[0].title == "What does a head do? · Softmax over each row"
+
+
 def test_panels_are_added_as_they_are_set_and_turned_in_their_order():
     at = opened("pages/masks.py", preset="course", text="a b c", panel="steps")
     for panel in ("steps", "leaks"):

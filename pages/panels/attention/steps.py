@@ -16,6 +16,7 @@ from pages.panels.attention import arithmetic, matrices, shared, step_picture, s
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.walk import cell_choice, step_choice, step_keys, walked
 from pages.server.brought import whose_weights
+from pages.show import share
 from pages.show.chart import show
 from pages.show.explain import explained, note
 from pages.show.parts import Matrix
@@ -164,6 +165,7 @@ def steps_of_a_head(run: Run, state: State) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
     at, cell, is_apart = labelled.selection(run, state), chosen_cell(run, state), state.sinks_apart
     facts = shared.drawn_facts(run, *at, is_apart, *cell)
+    share.OPEN_TITLE.keep(f"{_(PANEL.title)} · {_(STEP_TITLES[facts.step])}")  # as a lecture has it
     if present.is_on():
         _on_one_screen(facts, state)
         return

@@ -28,6 +28,7 @@ from pages.show.chart import columns, show
 from pages.show.explain import explained, note
 from pages.show.parts import Shown
 from pages.show.said import tell
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
@@ -178,11 +179,11 @@ def what_is_remembered(run: Run, state: State) -> Callable[[], None]:
     code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache, KVCache)
     texts = ("kv_cache", "local_attention") if attends else ("token_mixers", "kv_cache")
     explained(texts, code, key="cache").markdown(says_formula(facts))
-    left, right = columns(2)
+    left, right = columns([2, 1] if present.is_on() else 2)
     with left:
         said = writing.press(writing.several_tokens())
         if text.n_tokens:
-            show(growth, *text, facts=cache_facts, key="growth", room=380)
+            show(growth, *text, facts=cache_facts, key="growth", room=420)
             said = says_cache(facts)
         tell(said)
         if not text.n_tokens:

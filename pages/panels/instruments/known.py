@@ -7,9 +7,11 @@ from blocks.known.models import KnownFacts, compiled_model, known_facts
 from blocks.known.program import Program
 from blocks.known.words import ANSWERS, MODELS
 from blocks.model.faults import N_
+from pages.figures import palette
+from pages.figures.chart import Axis, Chart, Legend, Look, bars
 from pages.figures.counting import from_one
 from pages.page.declared import Panel
-from pages.show.parts import Note, Say, Table, Text
+from pages.show.parts import Note, OffScreen, Say, Shown, Table, Text
 from pages.words.language import _, fill
 
 
@@ -38,6 +40,32 @@ def table(facts: KnownFacts) -> pd.DataFrame:
     )
 
 
+def working(facts: KnownFacts) -> Chart:
+    """How many heads of each model do the work, beside those that do nothing."""
+    names = [_(MODELS[each.name]) for each in facts.programs]
+    rows = pd.DataFrame(
+        {
+            "name": names,
+            "needed": [len(each.needed) for each in facts.programs],
+            "others": [each.n_layers * each.n_heads - len(each.needed) for each in facts.programs],
+        }
+    )
+    return Chart(
+        _("Heads that do the work"),
+        rows,
+        Axis(_("heads")),
+        Axis(names=names),
+        [
+            bars("needed", Look(_("do the work"), palette.ATTENTION)),
+            bars("others", Look(_("change nothing"), palette.MASKED)),
+        ],
+        hover="{y}: {name} {x:,}",
+        stack="stack",
+        tall=24 * len(names) + 90,
+        legend=Legend.ABOVE,
+    )
+
+
 def _places(program: Program) -> str:
     return ", ".join(
         f"{from_one(layer)}.{from_one(head)}" for layer, head in sorted(program.needed)
@@ -59,8 +87,11 @@ PANEL = Panel(
     code=(compiler.compiled,),
     shows=(
         Say(says_known),
-        Text(N_("**Models that were written, not trained; heads are layer.head**")),
-        Table(table, "known_models", counts=(4,)),
+        Shown(working, "working_heads"),
+        OffScreen(
+            Text(N_("**Models that were written, not trained; heads are layer.head**")),
+            Table(table, "known_models", counts=(4,)),
+        ),
         Note(
             N_(
                 "The program alone determines what a head does, which tokens an answer is "

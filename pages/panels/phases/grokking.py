@@ -245,7 +245,7 @@ PANEL = Panel(
     shows=(
         Say(says_when),
         shared.step_choice("grokking"),
-        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=430),
+        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=490),
         Note(says_stretches),
         Note(says_order),
         Note(says_measures),

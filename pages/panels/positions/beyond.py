@@ -44,7 +44,7 @@ from pages.words.language import _, enumeration, fill, say_fault, sentences
 if TYPE_CHECKING:
     from torch import Tensor
 
-N_TEXTS, ROOM, TALL = 4, 360, 246
+N_TEXTS, ROOM, TALL = 4, 480, 246
 LOOKS = ((0.6, "dot"), (0.8, "dash"), (1.0, ""))
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 PLAIN = Input()

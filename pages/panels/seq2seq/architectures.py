@@ -140,11 +140,13 @@ def flops(facts: TaskFacts) -> Chart:
 def _of_kind(kind: Architecture) -> Sequence[Item]:
     """How one of them is built, and who sees whom in it."""
     name = str(kind).replace("-", "_")
-    look: dict[str, Any] = {"room": 225, "facts": lambda run: architecture_facts(run, kind)}
+    look: dict[str, Any] = {"facts": lambda run: architecture_facts(run, kind)}
     drawing, sees = architectures_picture.drawing, architectures_picture.sees
     return (
-        Matrix(drawing, f"drawing_{name}", alt=lambda run: drawing_alt(run, kind), **look),
-        Matrix(sees, f"sees_{name}", alt=lambda run: _(ABOUT[kind].reads), **look),
+        Matrix(
+            drawing, f"drawing_{name}", alt=lambda run: drawing_alt(run, kind), room=215, **look
+        ),
+        Matrix(sees, f"sees_{name}", alt=lambda run: _(ABOUT[kind].reads), room=275, **look),
     )
 
 

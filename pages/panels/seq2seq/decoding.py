@@ -262,7 +262,7 @@ def how_it_is_written(here: Standing, state: State) -> None:
             here,
             facts=candidate_facts,
             key="next_choices",
-            room=360,
+            room=405,
             on_click=partial(force, here),
         )
         note(says_candidates(candidate_facts(here)))
@@ -294,7 +294,7 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
         here,
         facts=search_facts,
         key="beam_tree",
-        room=360,
+        room=405,
         on_click=partial(open_hypothesis, here),
     )
     if not facts.is_on_path:

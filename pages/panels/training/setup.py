@@ -344,7 +344,7 @@ def what_is_learned(state: State) -> Callable[[], None]:
     place = explained(("tasks",), (example,), key="task_set")
     with place:
         st.markdown(_(TASKS[TaskKind(state.task)]))
-    left, right = _beside_its_plan()
+    left, right = _beside_its_plan()[:: -1 if present.is_on() else 1]
     with left:
         task_controls(state)
     with right:
@@ -382,7 +382,7 @@ def how_it_is_learned(state: State) -> Callable[[], None]:
 
 
 def _beside_its_plan() -> Sequence[Any]:
-    """Two places side by side; before a class the first, for what is set, is the sidebar."""
+    """Two places side by side; before a class the first is the sidebar."""
     if present.is_on():
         return st.sidebar, st.container()
     return st.columns(2, gap="large")
