@@ -165,7 +165,9 @@ def steps_of_a_head(run: Run, state: State) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
     at, cell, is_apart = labelled.selection(run, state), chosen_cell(run, state), state.sinks_apart
     facts = shared.drawn_facts(run, *at, is_apart, *cell)
-    share.OPEN_TITLE.keep(f"{_(PANEL.title)} · {_(STEP_TITLES[facts.step])}")  # as a lecture has it
+    share.OPEN_TITLE.keep(
+        f"{_(PANEL.title)} · {_(matrices.STEP_TITLES[facts.step])}"
+    )  # as a lecture has it
     if present.is_on():
         _on_one_screen(facts, state)
         return
