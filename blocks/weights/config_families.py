@@ -24,19 +24,19 @@ from blocks.weights.config_parts import (
     always,
     biases,
     but,
+    constant,
     either,
-    fixed,
     flag,
     key,
+    must_be,
     nullable,
     number,
-    only,
     part,
     same,
     size,
     sizes,
-    told,
     word,
+    write_only,
 )
 from blocks.weights.config_rope import CONTEXT, TURNED, turns_of_each_kind
 
@@ -70,7 +70,7 @@ STREAM = sizes(
     hidden_size="d_model",
     num_attention_heads="n_heads",
 )
-NO_PADDING = told("pad_token_id", lambda _config: None)
+NO_PADDING = write_only("pad_token_id", lambda _config: None)
 GPT = always(architecture="gpt")
 LEARNED, TURNING = (always(position_kind=kind) for kind in ("learned", "rope"))
 ENCODER = always(architecture="encoder", embedding_norm=True, scale_embeddings=False)
@@ -93,14 +93,14 @@ LIKE_GPT2 = (
     number("layer_norm_epsilon", "norm_eps", 1e-5),
     flag(TIED, "tie_embeddings", True),
 )
-GPT2 = (*LIKE_GPT2, LEARNED, only("add_cross_attention", False))
+GPT2 = (*LIKE_GPT2, LEARNED, must_be("add_cross_attention", False))
 PARALLEL_WITH_BIAS = always(norm_placement="parallel", unembed_bias=True)
 GPTJ = (*LIKE_GPT2, TURNING, rope.turned_width, PARALLEL_WITH_BIAS, always(attention_bias=False))
 
 BERT = (
     *LIKE_BERT,
-    only("add_cross_attention", False),
-    only("position_embedding_type", "absolute"),
+    must_be("add_cross_attention", False),
+    must_be("position_embedding_type", "absolute"),
     *STREAM,
     *sizes(intermediate_size="d_ff", max_position_embeddings="max_seq_len"),
     size("type_vocab_size", "n_segments", 2, least=0),
@@ -144,15 +144,15 @@ MODERNBERT = (
     always(first_norm=False),
     BIAS,
     WIDE_BIAS,
-    told("classifier_activation", lambda config: BENDS.write(config)["hidden_activation"]),
-    told("classifier_bias", lambda config: config.feed_forward.feed_forward_bias),
+    write_only("classifier_activation", lambda config: BENDS.write(config)["hidden_activation"]),
+    write_only("classifier_bias", lambda config: config.feed_forward.feed_forward_bias),
     NO_PADDING,
 )
 
 LIKE_BART = (
     TWO_STACKS,
-    fixed(TIED, True),
-    fixed("is_encoder_decoder", True),
+    constant(TIED, True),
+    constant("is_encoder_decoder", True),
     *sizes(vocab_size="vocab_size", encoder_layers="n_layers", d_model="d_model"),
     *sizes(encoder_attention_heads="n_heads", decoder_layers="n_decoder_layers"),
     *sizes(encoder_ffn_dim="d_ff", max_position_embeddings="max_seq_len"),
@@ -161,29 +161,29 @@ LIKE_BART = (
     word("activation_function", PLAIN, "gelu"),
     flag("scale_embedding", "scale_embeddings", False),
     always(norm_placement="post"),
-    *(only(name, False) for name in ("normalize_before", "add_final_layer_norm")),
+    *(must_be(name, False) for name in ("normalize_before", "add_final_layer_norm")),
 )
 BART = (
     *LIKE_BART,
-    only("static_position_embeddings", False),
-    only("normalize_embedding", True),
+    must_be("static_position_embeddings", False),
+    must_be("normalize_embedding", True),
     always(position_kind="learned", position_offset=2, embedding_norm=True),
 )
 MARIAN = (  # as BART, with waves for positions and no norm before the first layer
     *LIKE_BART,
-    only("static_position_embeddings", True),
-    only("normalize_embedding", False),
+    must_be("static_position_embeddings", True),
+    must_be("normalize_embedding", False),
     always(position_kind="sinusoidal", sines_first=True),
     same("decoder_vocab_size", "vocab_size", "vocab_size", is_needed=False),
     flag("share_encoder_decoder_embeddings", "share_embeddings", True),
     # its padding is the last token, and begins every target
-    told("pad_token_id", lambda config: config.vocab_size - 1),
-    told("decoder_start_token_id", lambda config: config.vocab_size - 1),
+    write_only("pad_token_id", lambda config: config.vocab_size - 1),
+    write_only("decoder_start_token_id", lambda config: config.vocab_size - 1),
 )
 LIKE_T5 = (
     TWO_STACKS,
-    fixed("is_encoder_decoder", True),
-    only("relative_attention_num_buckets", N_BUCKETS),
+    constant("is_encoder_decoder", True),
+    must_be("relative_attention_num_buckets", N_BUCKETS),
     *sizes(vocab_size="vocab_size", num_layers="n_layers", d_model="d_model", num_heads="n_heads"),
     *sizes(d_kv="d_head", d_ff="d_ff"),
     size("num_decoder_layers", "n_decoder_layers", itemgetter("n_layers")),
@@ -217,7 +217,10 @@ MULTIPLIERS = ("embedding_multiplier", "attention_multiplier", "residual_multipl
 GRANITE = (*LLAMA, *(number(name, name, 1.0) for name in (*MULTIPLIERS, "logits_scaling")))
 MISTRAL = but(LIKE_LLAMA, OWN_KV_HEADS, layers.WINDOWED)
 EXPERTS = sizes(num_local_experts="n_experts", num_experts_per_tok="n_active_experts")
-ALL_SEEN = (told("use_sliding_window", lambda _config: False), told(WINDOW, lambda _config: None))
+ALL_SEEN = (
+    write_only("use_sliding_window", lambda _config: False),
+    write_only(WINDOW, lambda _config: None),
+)
 QWEN2 = (*but(LIKE_LLAMA, OWN_KV_HEADS), *ALL_SEEN, always(attention_bias=True, out_bias=False))
 QWEN3 = (*but(LIKE_LLAMA, OWN_KV_HEADS, OWN_WIDTH, BIAS), *ALL_SEEN, QK_NORM)
 QWEN2_MOE = (
@@ -228,9 +231,9 @@ QWEN2_MOE = (
 )
 QWEN3_5 = (  # three of four layers keep a state; the others attend, their output is gated
     *but(LIKE_LLAMA, word("hidden_act", {"silu": Activation.SWIGLU}, "silu")),
-    only("linear_conv_kernel_dim", CONV_WIDTH),
-    only("attention_bias", False),
-    only("attn_output_gate", True),
+    must_be("linear_conv_kernel_dim", CONV_WIDTH),
+    must_be("attention_bias", False),
+    must_be("attn_output_gate", True),
     layers.layers_of_states,
     size("linear_num_value_heads", "n_state_heads", 32),
     size("linear_num_key_heads", "n_key_heads", 16),
@@ -259,7 +262,7 @@ GPT_OSS = (  # learned sinks, every second layer global, experts with biases tha
     ),
     rope.usually_stretched,
     windows(2),
-    only("swiglu_alpha", 1.702),
+    must_be("swiglu_alpha", 1.702),
     key(_limit, "swiglu_limit", "gate_limit", 7.0),
     always(up_offset=True, attention_sink=True, feed_forward_bias=True, router_bias=True),
     BIASED,
@@ -269,15 +272,15 @@ GPT_OSS = (  # learned sinks, every second layer global, experts with biases tha
 LIKE_DEEPSEEK = (  # latent attention, fine and shared experts
     *but(
         LIKE_LLAMA,
-        told(KV_HEADS, lambda config: config.n_heads, "n_kv_heads"),
+        write_only(KV_HEADS, lambda config: config.n_heads, "n_kv_heads"),
         *sizes(qk_nope_head_dim="d_head", qk_rope_head_dim="d_rotary", v_head_dim="d_value"),
     ),
-    told(WIDTH, lambda config: config.d_rotary),
+    write_only(WIDTH, lambda config: config.d_rotary),
     *sizes(kv_lora_rank="d_kv_latent"),
     nullable(Keys.size, "q_lora_rank", "d_q_latent"),
     BIAS,
     layers.first_dense,
-    only("moe_layer_freq", None, 1),
+    must_be("moe_layer_freq", None, 1),
     size("n_routed_experts", "n_experts", least=2),
     *sizes(num_experts_per_tok="n_active_experts", moe_intermediate_size="d_expert"),
     *sizes(n_shared_experts="n_shared_experts"),
@@ -286,21 +289,21 @@ LIKE_DEEPSEEK = (  # latent attention, fine and shared experts
 )
 DEEPSEEK_V2 = (
     *LIKE_DEEPSEEK,
-    only("topk_method", "greedy", layers.GROUPED),
+    must_be("topk_method", "greedy", layers.GROUPED),
     layers.groups_of_v2,
-    fixed("norm_topk_prob", False),
+    constant("norm_topk_prob", False),
     always(normalize_top_k=False),
-    only("mlp_bias", False),
+    must_be("mlp_bias", False),
 )
 DEEPSEEK_V3 = (
     *LIKE_DEEPSEEK,
-    only("rope_interleave", True, False),
-    only("topk_method", None, "noaux_tc"),
-    only("scoring_func", None, "sigmoid"),
+    must_be("rope_interleave", True, False),
+    must_be("topk_method", None, "noaux_tc"),
+    must_be("scoring_func", None, "sigmoid"),
     always(router_kind=RouterKind.SIGMOID),
     *layers.GROUPS,
     flag("norm_topk_prob", "normalize_top_k", True),
-    told("num_nextn_predict_layers", lambda config: config.n_mtp_modules),
+    write_only("num_nextn_predict_layers", lambda config: config.n_mtp_modules),
 )
 
 LIKE_GEMMA = (
@@ -375,15 +378,15 @@ PHI = (
     rope.share(0.5),
     word("hidden_act", PLAIN, "gelu_new"),
     KV_HEADS_IF_GIVEN,
-    only("qk_layernorm", False),
+    must_be("qk_layernorm", False),
     PARALLEL_WITH_BIAS,
 )
 OPT = (
     GPT,
     LEARNED,
     always(position_offset=2),
-    only("do_layer_norm_before", True),
-    only("_remove_final_layer_norm", False),
+    must_be("do_layer_norm_before", True),
+    must_be("_remove_final_layer_norm", False),
     *STREAM,
     same("word_embed_proj_dim", "hidden_size", "d_model", is_needed=False),
     *sizes(ffn_dim="d_ff", max_position_embeddings="max_seq_len"),
@@ -394,7 +397,7 @@ OPT = (
 )
 BLOOM = (
     GPT,
-    only("apply_residual_connection_post_layernorm", False),
+    must_be("apply_residual_connection_post_layernorm", False),
     *sizes(vocab_size="vocab_size"),
     either("n_layer", "num_hidden_layers", "n_layers"),
     either("n_head", "num_attention_heads", "n_heads"),

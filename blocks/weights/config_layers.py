@@ -12,12 +12,12 @@ from blocks.weights.config_parts import (
     either,
     flag,
     key,
-    only,
+    must_be,
     part,
     read_all,
     sizes,
-    told,
     write_all,
+    write_only,
 )
 from blocks.weights.config_rope import FULL, LINEAR, LOCAL, TURNED
 
@@ -133,7 +133,7 @@ def width_of_values(keys: Keys, found: Values) -> Values:
     return {}
 
 
-ALL_FULL = told("layer_types", lambda config: [FULL] * config.n_layers)
+ALL_FULL = write_only("layer_types", lambda config: [FULL] * config.n_layers)
 
 
 def _unturned(config: ModelConfig) -> Values:
@@ -174,7 +174,7 @@ def listed_dense(keys: Keys, _found: Values) -> Values:
 
 
 EXPERTS_OF_QWEN = (
-    only("decoder_sparse_step", 1),
+    must_be("decoder_sparse_step", 1),
     listed_dense,
     either("num_experts", "num_local_experts", "n_experts", least=2),
     *sizes(num_experts_per_tok="n_active_experts", moe_intermediate_size="d_expert"),

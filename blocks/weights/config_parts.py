@@ -150,7 +150,7 @@ def biases(name: str, usual: bool) -> Part:
     return read
 
 
-def only(name: str, *allowed: Any) -> Part:
+def must_be(name: str, *allowed: Any) -> Part:
     """A key that may have these values; the first is what absence means."""
 
     @part(name)
@@ -161,12 +161,12 @@ def only(name: str, *allowed: Any) -> Part:
     return read
 
 
-def fixed(name: str, value: Any) -> Part:
+def constant(name: str, value: Any) -> Part:
     """A key that has this value in every file."""
-    return only(name, value)._replace(write=lambda _config: {name: value})
+    return must_be(name, value)._replace(write=lambda _config: {name: value})
 
 
-def told(name: str, value: Callable[[ModelConfig], Any], about: str = "") -> Part:
+def write_only(name: str, value: Callable[[ModelConfig], Any], about: str = "") -> Part:
     """A key that is only written, for other readers."""
     return Part(about or name, nothing, lambda config: {name: value(config)})
 

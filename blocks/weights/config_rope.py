@@ -16,8 +16,8 @@ from blocks.weights.config_parts import (
     part,
     read_all,
     size,
-    told,
     write_all,
+    write_only,
 )
 
 CONTEXT, TRAINED = "max_position_embeddings", "original_max_position_embeddings"
@@ -103,8 +103,8 @@ STRETCHED = {  # what each way of stretching is told by
     "llama3": (
         FACTOR,
         TRAINED_LENGTH,
-        told("low_freq_factor", lambda _config: float(LLAMA3_SLOW)),
-        told("high_freq_factor", lambda _config: float(LLAMA3_FAST)),
+        write_only("low_freq_factor", lambda _config: float(LLAMA3_SLOW)),
+        write_only("high_freq_factor", lambda _config: float(LLAMA3_FAST)),
     ),
     "longrope": (FACTOR, TRAINED_LENGTH, *FACTORS),
 }
@@ -197,4 +197,4 @@ def _trained_len(config: ModelConfig) -> int:
     return position.rope_trained_len if is_stretched else config.max_seq_len
 
 
-TRAINED_LEN = told(TRAINED, _trained_len)
+TRAINED_LEN = write_only(TRAINED, _trained_len)

@@ -6,7 +6,7 @@ A model can be counted with any of these; to be run, it has to be the same model
 from blocks.model.faults import N_
 from blocks.model.positions import LLAMA3_FAST, LLAMA3_SLOW, YARN_FAST, YARN_SLOW
 from blocks.weights.config_keys import Keys
-from blocks.weights.config_parts import Part, Values, only, part, read_all, same
+from blocks.weights.config_parts import Part, Values, must_be, part, read_all, same
 from blocks.weights.config_rope import FULL, LOCAL, ONCE_LONGROPE, ROPE, STRETCHED
 
 
@@ -47,28 +47,31 @@ def _by_factors(keys: Keys, _found: Values) -> Values:
     return {}
 
 
-OF_ENCODER = (only("is_decoder", False), only("tie_word_embeddings", True))
-OF_T5 = (only("relative_attention_max_distance", 128),)
-OF_QWEN = (only("use_sliding_window", False), _sees_all)
+OF_ENCODER = (must_be("is_decoder", False), must_be("tie_word_embeddings", True))
+OF_T5 = (must_be("relative_attention_max_distance", 128),)
+OF_QWEN = (must_be("use_sliding_window", False), _sees_all)
 OF_DEEPSEEK = (
-    only("rms_norm_eps", 1e-6),  # its norms of latents have an eps of their own
+    must_be("rms_norm_eps", 1e-6),  # its norms of latents have an eps of their own
     same("num_key_value_heads", "num_attention_heads", "n_heads", is_needed=False),
-    only("pretraining_tp", 1),
+    must_be("pretraining_tp", 1),
 )
-OF_GEMMA = (only("use_bidirectional_attention", None, False),)
+OF_GEMMA = (must_be("use_bidirectional_attention", None, False),)
 OF_FAMILIES: dict[str, tuple[Part, ...]] = {
-    "gpt2": (only("scale_attn_weights", True), only("scale_attn_by_inverse_layer_idx", False)),
+    "gpt2": (
+        must_be("scale_attn_weights", True),
+        must_be("scale_attn_by_inverse_layer_idx", False),
+    ),
     **dict.fromkeys(("bert", "roberta", "distilbert"), OF_ENCODER),
     "modernbert": (_of_modernbert, _unstretched(FULL, LOCAL), *OF_ENCODER),
     **dict.fromkeys(("t5", "mt5"), OF_T5),
     **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3"), OF_QWEN),
     "deepseek_v2": OF_DEEPSEEK,
-    "deepseek_v3": (only("rope_interleave", True), *OF_DEEPSEEK),
+    "deepseek_v3": (must_be("rope_interleave", True), *OF_DEEPSEEK),
     "gemma": OF_GEMMA,
     **dict.fromkeys(("gemma2", "gemma3_text"), (_unstretched(LOCAL), *OF_GEMMA)),
     "olmo3": (_unstretched(LOCAL),),
     "phi3": (_by_factors,),
-    "falcon": (only("alibi", False),),  # its scores are divided after the bias was added
+    "falcon": (must_be("alibi", False),),  # its scores are divided after the bias was added
 }
 # families whose local layers turn by a base of their own
 OF_EACH_KIND = ("gemma3_text", "olmo3", "modernbert")
