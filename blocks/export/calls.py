@@ -13,12 +13,9 @@ from blocks.export.sources import Put, copied, is_identity, is_ours, only_line, 
 from blocks.export.targets import (
     Calls,
     bound,
-    definer,
     is_of_self,
     is_own,
-    is_super,
     name_in_torch,
-    name_of,
     parameters_of,
     placed,
     resolved,
@@ -51,8 +48,6 @@ class Calling(Expressions):
 
     def call(self, node: ast.Call, *, for_effect: bool = False) -> Found:
         """A call, of which what is known of its arguments falls away."""
-        if isinstance(node.func, ast.Attribute) and is_super(node.func.value):
-            return self.of_base(node.func.attr, node)
         function = self.visit(node.func)
         args = list(self.arguments(node.args))
         keywords = {each.arg: self.visit(each.value) for each in node.keywords if each.arg}
@@ -172,24 +167,6 @@ class Calling(Expressions):
         if not words and not others:
             return Found(value, first.node)
         return Found(value, ast.Call(function.node, [each.node for each in args], words))
-
-    def of_base(self, name: str, node: ast.Call) -> Found:
-        """`super().m(…)`: in place where it is one line, by a method of its own where not."""
-        owner = self.target.owner
-        assert owner is not None
-        order = owner.__mro__
-        above = order[order.index(definer(self.target)) + 1 :]
-        base = next(kind for kind in above if name in vars(kind))
-        target = Target(owner, vars(base)[name])
-        args = [self.visit(each) for each in node.args]
-        keywords = {str(each.arg): self.visit(each.value) for each in node.keywords}
-        given = bound(target, args, keywords)
-        value, body = self.whole.run(target, given)
-        line = only_line(body)
-        if line is not None:
-            return Found(value, line)
-        function = Found(value, ast.Attribute(ast.Name("self"), name_of(target)))
-        return self.of_targets(function, [(target, (), {})], args, keywords)
 
     def of_targets(
         self,

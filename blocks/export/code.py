@@ -26,7 +26,6 @@ from blocks.export.sources import (
     source_of,
 )
 from blocks.export.specialize import Specializer
-from blocks.export.targets import name_of
 from blocks.export.values import ANY, NOTHING, SOME, Target, Value, are_numbers
 from blocks.export.written import text_of
 from blocks.model.attention import repeat_kv
@@ -129,8 +128,8 @@ class _File:
                 target
                 for target in self.known.arguments
                 if target.owner is kind
-                and name_of(target) in reached
-                and name_of(target) not in {each.name for each in methods}
+                and target.function.__name__ in reached
+                and target.function.__name__ not in {each.name for each in methods}
             ]
             if not more:
                 break

@@ -28,7 +28,6 @@ from blocks.export.sources import (
     tidied,
     without_parameters,
 )
-from blocks.export.targets import name_of
 from blocks.export.values import (
     NOTHING,
     SOME,
@@ -144,7 +143,6 @@ class Specializer:
         tree.body = self.written(target)[0]
         dropped = self.arguments[target].keys() - self.kept[target]
         tree.args = without_parameters(tree.args, dropped)
-        tree.name = name_of(target)
         drop_sentences(tree, dropped)
         globals_ = target.function.__globals__
         for annotation in annotated(tree):

@@ -28,26 +28,6 @@ from blocks.model.dropout import Dropout
 Calls = list[tuple[Any, tuple[Value, ...], dict[str, Value]]]
 
 
-def name_of(target: Target) -> str:
-    """What a function is called in the file: a method that a subclass hides gets its class's."""
-    name = target.function.__name__
-    if target.owner is None:
-        return name
-    own = inspect.getattr_static(target.owner, name)
-    is_own = target.function in (own, getattr(own, "fget", None))
-    return name if is_own else f"{definer(target).__name__.lower()}_{name}"
-
-
-def definer(target: Target) -> type:
-    """The class in whose body a method stands."""
-    assert target.owner is not None
-    for kind in target.owner.__mro__:
-        for each in vars(kind).values():
-            if target.function in (each, getattr(each, "fget", None)):
-                return kind
-    raise LookupError(target.function)
-
-
 def is_own(node: ast.expr) -> bool:
     """Whether it is an attribute of `self`."""
     return isinstance(node, ast.Attribute) and is_name(node.value, "self")
@@ -58,11 +38,6 @@ def plain_operands(left: Found, op: ast.operator, right: Found) -> tuple[Any, ..
     values = [each.value.value for each in (left, right)]  # type: ignore[union-attr]
     first, second = (ast.Constant(plain(each)) for each in values)
     return first, op, second
-
-
-def is_super(node: ast.expr) -> bool:
-    """Whether it is `super()`."""
-    return isinstance(node, ast.Call) and is_name(node.func, "super")
 
 
 def is_of_self(node: ast.expr) -> bool:

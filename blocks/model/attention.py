@@ -322,42 +322,34 @@ class HeadNorm(nn.Module):
     """Queries or keys of RMS 1 in each head, then a scale where one is learned; any shape.
 
     Henry et al. 2020; the scale of each feature of a head as in Qwen3 (Yang et al. 2025). With an
-    `offset` it is 1 + weight that scales, as in Gemma 3.
+    `offset` it is 1 + weight that scales, as in Gemma 3. Over all heads together as in OLMo 2 (OLMo
+    Team 2024, section 3.2): (batch, n_heads, seq, d_head) to the same.
     """
 
     weight: nn.Parameter | None
 
-    def __init__(self, config: ModelConfig, n_heads: int = 1):
+    def __init__(self, config: ModelConfig, n_heads: int):
         super().__init__()
         self.eps, self.offset = config.norm.norm_eps, config.norm.norm_offset
-        width = n_heads * config.d_head
+        self.is_whole = config.attention.qk_norm_whole
+        width = (n_heads if self.is_whole else 1) * config.d_head
         scale = nn.Parameter(torch.empty(width)) if config.attention.qk_norm_scale else None
         self.register_parameter("weight", scale)
 
     @classmethod
     def of(cls, config: ModelConfig, n_heads: int) -> nn.Module:
         """The one that the configuration asks for; values stay as they are where it does not."""
-        if not config.attention.qk_norm:
-            return nn.Identity()
-        return WholeNorm(config, n_heads) if config.attention.qk_norm_whole else HeadNorm(config)
+        return cls(config, n_heads) if config.attention.qk_norm else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
+        """Divide by the RMS of each head, or of all side by side, then scale."""
         scale = 1 + self.weight if self.offset and self.weight is not None else self.weight
+        if self.is_whole:
+            joined = join_heads(x)
+            return split_heads(F.rms_norm(joined, joined.shape[-1:], scale, self.eps), x.shape[1])
         if scale is None and fuses_heads(x):
             return normed(x, self.eps)
         return F.rms_norm(x, x.shape[-1:], scale, self.eps)
-
-
-class WholeNorm(HeadNorm):
-    """Queries or keys of RMS 1 over all heads together: (batch, n_heads, seq, d_head) to the same.
-
-    OLMo Team 2024 (OLMo 2), section 3.2.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Divide by the RMS of all heads side by side, then scale."""
-        return split_heads(super().forward(join_heads(x)), x.shape[1])
 
 
 def _rotation(config: ModelConfig, layer: int) -> nn.Module:

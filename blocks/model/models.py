@@ -164,7 +164,7 @@ class GPT(Encoder):
             return self.forward_cached(token_ids, cache)
         if mask is None:
             mask = shared_causal(token_ids.shape[-1], token_ids.device)
-        return super().forward(token_ids, mask)
+        return self.unembed_logits(self.encode(token_ids, mask))
 
     def forward_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
         """Compute logits of tokens that follow the cached ones, and cache their keys and values."""
