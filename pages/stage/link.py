@@ -43,6 +43,7 @@ SET_HERE = Slot[Set[str]]("set_here", frozenset())
 REFUSED, TITLE = Slot("refused_preset", ""), Slot("title", "")  # the title of the page
 ALL_SET, WRITTEN = Slot[Query]("all_set", {}), Slot[Query | None]("written", None)
 WRITTEN_BEFORE = Slot[tuple[Query | None, float]]("written_before", (None, 0.0))  # and until when
+HOME_SAYS = Slot[Query]("of_home", {})  # what Home says, until a text or a model is chosen anew
 MENU = Slot[dict[str, Query]]("menu", {})
 FAULTS_SAID = Slot[tuple[Query | None, tuple[Fault, ...]]]("faults_said", (None, ()))
 CUT_FROM = Slot[dict[str, int]]("cut_from", {})
@@ -94,12 +95,18 @@ def change(name: str, new: Any) -> None:
         REFUSED.keep("")
     for follower in FOLLOWERS.get(name, ()):
         values.pop(follower, None)
+    if name == "text" or (name == "preset" and _is_trained(new)):
+        HOME_SAYS.keep({})  # it goes Home too
     values.pop(name, None)
     if new != default_in(values, name):
         values[name] = new
     VALUES.keep(values)
     TOUCHED.keep(True)
     SET_HERE.keep({name, *SET_HERE.get()})
+
+
+def _is_trained(preset: str) -> bool:
+    return starts.is_known(preset) and bool(starts.start(preset).weights)
 
 
 def is_set_here(name: str) -> bool:
@@ -261,7 +268,7 @@ def sync(page: str, completed: Callable[[Query], Query] = dict) -> tuple[Fault, 
         moves.forget_shown()
     query = st.query_params.to_dict()
     if is_elsewhere and query == MENU.get().get(page):
-        query = _without_panel(ALL_SET.get())
+        query = _led_to(page, ALL_SET.get())
     MENU.keep({})
     is_known = query == WRITTEN.get() or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not TOUCHED.get()
@@ -341,6 +348,8 @@ def write() -> None:
     """Put the state into the address bar, if it is not there."""
     all_set, written = as_query(), WRITTEN.get()
     query = _of_page(page(), all_set)
+    if page() == HOME_PAGE:
+        HOME_SAYS.keep(query)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     if written != query:
@@ -402,10 +411,20 @@ def menu(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     They stay as they were drawn while a section reruns alone: who follows one takes along what was
     set there too.
     """
-    query = as_query()
-    links = {path: _without_panel(_of_page(PurePath(path).stem, query)) for path in paths}
-    MENU.keep({PurePath(path).stem: found for path, found in links.items()})
+    pages, query = {path: PurePath(path).stem for path in paths}, as_query()
+    links = {path: _of_page(page, _led_to(page, query)) for path, page in pages.items()}
+    MENU.keep({pages[path]: found for path, found in links.items()})
     return links
+
+
+def _led_to(page: str, query: Query) -> Query:
+    """What the menu takes along to a page: all that is set, but to Home what Home itself had.
+
+    Questions and lessons lead to pages with models and texts of their own.
+    """
+    if page == HOME_PAGE and "lesson" not in query and (own := HOME_SAYS.get()):
+        query = own | {name: query[name] for name in ("lang",) if name in query}
+    return _without_panel(query)
 
 
 def elsewhere(path: str, query: Query | None = None) -> Query:

@@ -151,6 +151,24 @@ def test_a_reader_who_comes_back_finds_what_was_set():
     assert link.value("temperature") == 0.5
 
 
+def test_home_keeps_its_own_model_and_sentence():
+    """A question leads to a page with a model of its own; what is typed there goes along."""
+    mine = {"preset": "induction", "text": "1 2 3"}
+    st.query_params.from_dict(mine)
+    link.sync("app")
+    st.query_params.from_dict({"lang": "zh", "preset": "course"})  # as a question does
+    link.sync(GPT)
+    link.change("preset", "llama-3.1-8b")
+    link.sync(GPT)
+    go("app")
+    assert st.query_params.to_dict() == {"lang": "zh", **mine}
+    go(GPT)
+    link.change("text", "the robot")
+    link.sync(GPT)
+    go("app")
+    assert link.value("text") == "the robot"
+
+
 def test_back_undoes_what_the_link_says_and_nothing_else():
     link.sync(NORMS)
     link.change("race_depth", 4)
