@@ -77,9 +77,9 @@ def she_or_he(state: State) -> None:
         with left:
             _controls(facts)
         with right:
+            st.markdown(says_which(facts))
             at = name, language, device, is_off
             show(she_or_he_picture.two_bars, *at, facts=asked, key="she_or_he_bars")
-        st.markdown(says_which(facts))
         note(says_how(facts))
         _ways(facts)
 
@@ -95,7 +95,13 @@ def _controls(facts: Asked) -> None:
             st.button(each, key=f"friend_{each}", type="tertiary", **go)
     text = _("Heads per layer: {n}. A head chooses which earlier tokens each token reads from.")
     st.caption(text.format(n=starts.start(MODEL).config.n_heads))
-    switch("without_head", _("Switch off head {head} of layer {layer}").format(**_place(facts)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = _("Switch off head {head} of layer {layer}").format(**_place(facts))
+        switch("without_head", label)
+        if not facts.is_known:
+            first = facts.story.first
+            label, go = _("Try it with {name}").format(name=first), {"args": ("friend", first)}
+            st.button(label, key="known_friend", on_click=link.change, **go)
 
 
 def _place(facts: Asked) -> dict[str, int]:
@@ -132,9 +138,8 @@ def says_which(facts: Asked) -> str:
 def _says_unknown(facts: Asked) -> str:
     return _(
         "{name} occurs in none of the stories the model was trained on, so the model cannot "
-        "know your friend and only guesses. Tap a name from its stories, such as {known}, to "
-        "see what the model does know."
-    ).format(name=literal(facts.facts.name), known=literal(facts.story.first))
+        "know your friend and only guesses, with or without that head."
+    ).format(name=literal(facts.facts.name))
 
 
 def says_how(facts: Asked) -> str:

@@ -3,7 +3,16 @@
 from blocks.inspection.known_names import Asked
 from pages.figures import marks, palette
 from pages.figures.axes import BARE, row_names
-from pages.figures.theme import HIDDEN_AXIS, TITLE, Picture, Translate, figure, word_label
+from pages.figures.theme import (
+    HIDDEN_AXIS,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    word_label,
+)
 
 ROW, FEW, LEAST = 44, 0.1, 0.001
 
@@ -16,18 +25,22 @@ def two_bars(facts: Asked, *, _: Translate) -> Picture:
         **marks.written(map(_share, facts.chances)),
         marker={"color": [palette.EMBEDDING, palette.ATTENTION]},
         hoverinfo="skip",
+        showlegend=False,
     )
     before = marks.lying(
         [*facts.facts.whole],
         range(2),
         marker={"color": palette.BEFORE, "opacity": 0.35},
+        name=_("before, with all heads"),
         hoverinfo="skip",
     )
+    top = TITLE_AND_LEGEND if facts.is_off else TITLE
     return figure(
         [before, bars] if facts.is_off else [bars],
         title=_("What follows “{name}”").format(name=word_label(facts.facts.name)),
-        height=TITLE + ROW * 2,
-        margin=(TITLE, 0),
+        height=top + ROW * 2,
+        margin=(top, 0),
+        **(legend() if facts.is_off else {}),
         barmode="overlay",
         bargap=0.3,
         xaxis={**HIDDEN_AXIS, "range": [0, 1.2], "tickformat": ".0%"},

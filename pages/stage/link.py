@@ -29,6 +29,7 @@ from pages.stage import moves
 from pages.state.fields import CHANGES, CONFIG, FIELDS, is_of_page
 from pages.state.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.state.link_fields.cost import OF_SEVERAL_SECTIONS
+from pages.state.link_fields.home import FOLLOWERS as OF_A_LANGUAGE
 from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
@@ -60,6 +61,7 @@ FOLLOWERS = {
     **OF_A_SWEEP,
     **OF_A_TARGET,
     **OF_A_TRADE_OFF,
+    **OF_A_LANGUAGE,
     "text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"]),
     "prompt": ("token", "new_token"),
 }

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 from test_sidebar import panels_of
 
+from blocks.inspection.known_names import STORIES
 from blocks.weights.known import CLASS, FRANCE, MODELS
 from pages.page import opening
 from pages.panels.gpt import growing
@@ -86,6 +87,14 @@ def test_a_name_is_she_or_he_until_one_head_is_off(lang: str):
     run(at)
     assert_works(at)
     assert sum("`Zoë <b>`" in each.value for each in at.markdown) == 1
+    press(at, "known_friend")
+    assert "`Zoë <b>`" not in str([each.value for each in at.markdown])
+    (other,) = {*LANGUAGES} - {lang}
+    at.sidebar.button_group(key="lang").set_value(other)
+    run(at)
+    assert_works(at)
+    assert not at.toggle(key="without_head").value
+    assert at.text_input(key="friend_live").value == STORIES[other].first
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())

@@ -13,3 +13,5 @@ def name(text: str) -> str:
 
 
 FIELDS: dict[str, Field] = {"friend": Field(name, ""), "without_head": Field(flag, False)}
+# Names and heads are those of one language.
+FOLLOWERS = {"lang": ("friend", "without_head")}
