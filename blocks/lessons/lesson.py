@@ -73,12 +73,12 @@ class Step:
 
     `before` is read first; `ask` is answered while the panel `show` is withheld, if `withhold`
     says so; `after` is read when it was. `task` is what the reader then does, until `done` holds,
-    as it does with `solution`; `so_far`: what is measured and told beside it. `set`: the state that
-    the step begins with, as in a link; without it, things stay as they are. `own_words`: so many
-    words of the reader's own sentence stand in the place of the text that is set, where it has as
-    many; `own_text`: it comes back whole, after a step that set a text, and a guess
-    waits until there is one. `page`: where it takes
-    place. `line`: where it begins in its file.
+    as it does with `solution`; `so_far`: what is measured and told beside it, or with the answer.
+    `set`: the state that the step begins with, as in a link; without it, things stay as they are.
+    `own_words`: so many words of the reader's own sentence stand in the place of the text that is
+    set, where it has as many; `own_text`: it comes back whole, after a step that set a text, and a
+    guess waits until there is one. `page`: where it takes place. `line`: where it begins in its
+    file.
     """
 
     title: str

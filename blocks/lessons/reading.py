@@ -182,7 +182,7 @@ class _Reader:
             self.fault(OUT_OF_BOUNDS, name, where=where, name=name, least=least, most=most)
 
     def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
-        """What belongs to a question, or to a task, says nothing without it."""
+        """What belongs to a question, to a task or to either, says nothing without it."""
         asked = (
             "kind",
             "truth",
@@ -199,7 +199,8 @@ class _Reader:
             if name in values and "ask" not in values:
                 self.fault(NOT_ASKED, name, where=where, name=name)
         of_a_task = ("task", "done", "solution")
-        if any(name in values for name in (*of_a_task, "so_far")):
+        is_told_alone = "so_far" in values and "ask" not in values
+        if is_told_alone or any(name in values for name in of_a_task):
             for name in of_a_task:
                 if name not in values:
                     self.fault(MISSING, where=where, name=name)

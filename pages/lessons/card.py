@@ -145,6 +145,8 @@ def asked(now: Now, ask: Ask, run: Run) -> None:
     rows, labels = progress.labels(ask, run)
     found = Guessed(ask, now.answer, labels, rows)
     _verdict(found)
+    if not now.step.task:
+        question.given(now.step.so_far, run)
     is_curve = ask.kind is AskKind.CURVE
     if not is_curve:
         _why(now)

@@ -427,6 +427,9 @@ def test_a_dot_product_is_that_of_the_vectors_that_are_told():
     k = measure(place, "head_vector", {**head, "of": "k", "token": 1})
     expected = measure(place, "dot_product", {**head, "query": 3, "key": 1})
     assert torch.tensor(q) @ torch.tensor(k) == pytest.approx(expected, rel=1e-4)
+    other = measure(place, "dot_product", {**head, "query": 1, "key": 3})
+    apart = measure(place, "asymmetry", {**head, "query": 3, "key": 1})
+    assert apart == pytest.approx(abs(expected - other))
     with pytest.raises(ConfigError, match="nothing to measure here"):
         measure(place, "head_vector", {"of": "x"})
 

@@ -815,6 +815,11 @@ def test_what_was_computed_by_hand_is_right_within_rounding():
     for share, is_right in ((0.951, True), (1.049, True), (0.949, False), (1.051, False)):
         shown = visit(at, panel=None, **of, d_model=16, n_heads=4, guesses=f"0:{share * truth:.6f}")
         assert bool(shown.success) is is_right
+    turned = visit(at, panel=None, **of, lesson_step=1, d_model=16, n_heads=4, guesses="1:1")
+    told = next(each.value for each in turned.markdown if each.value.startswith("$q_4\\cdot k_1$"))
+    dot, other = map(float, re.findall(r"\$(-?\d\.\d{3})\$", told))
+    assert dot == pytest.approx(2 * truth, abs=0.001)
+    assert dot != other
 
 
 def test_the_way_to_a_step_on_another_page_keeps_room_guesses_and_sentence():

@@ -84,6 +84,12 @@ def dot_product(
     return float(_steps(at, layer, head).raw[query, key])
 
 
+def asymmetry(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0) -> float:
+    """How far q · k is from that of the two tokens with their roles exchanged."""
+    raw = _steps(at, layer, head).raw
+    return abs(float(raw[query, key] - raw[key, query]))
+
+
 def entropy_bits(at: Place, *, layer: int = 0, head: int = 0, query: int = -1) -> float:
     """How spread the weights of a query are: 0 is one key, log₂ n is n keys alike."""
     pattern = _row(at, layer, head, query)
