@@ -15,7 +15,7 @@ from blocks.lessons.place import Place
 from blocks.model.faults import N_, ConfigError, Fault
 
 DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
-NEAR, UNSEEN = 0.1, 0.001  # of the height of a chart
+NEAR, UNSEEN = 0.1, 0.01  # of the height of a chart; of what is near
 # Older links also say what was measured, which anybody can write: it is passed over.
 ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)(?:=[-+.\de_]*)?", re.ASCII)
 NOT_FINITE = N_("There is nothing to measure here: {formula} is not a finite number")
@@ -164,11 +164,16 @@ def farthest(answer: Answer) -> tuple[int, float]:
 
 def closeness(ask: Ask, answer: Answer) -> Closeness:
     """How near a guessed curve comes to what was measured, at its worst point."""
-    ends = (ask.least, ask.most, *answer.truth)
-    share = farthest(answer)[1] / (max(ends) - min(ends))
+    share = farthest(answer)[1] / tolerated(ask, answer)
     if share <= UNSEEN:
         return Closeness.EXACT
-    return Closeness.CLOSE if share <= NEAR else Closeness.FAR
+    return Closeness.CLOSE if share <= 1 else Closeness.FAR
+
+
+def tolerated(ask: Ask, answer: Answer) -> float:
+    """By how much a guessed curve may be off and is close: a tenth of the height of the chart."""
+    ends = (ask.least, ask.most, *answer.truth)
+    return NEAR * (max(ends) - min(ends))
 
 
 def is_right(ask: Ask, answer: Answer) -> bool | None:

@@ -70,7 +70,7 @@ def asked(ask: Ask) -> str:
 def _answers(now: Now, ask: Ask, run: Run) -> None:
     if link.must_redraw():
         st.rerun(scope="app")
-    is_picture = ask.kind in progress.IN_A_PICTURE
+    is_below = ask.kind in progress.IN_A_PICTURE and not is_phone()
     above = st.container()
     row = buttons()
     with above:
@@ -80,8 +80,10 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         if ask.tolerance != ROUNDED:
             text = _("A guess within {share:.0%} of the value measured here counts as right.")
             st.caption(text.format(share=ask.tolerance))
+        if ask.kind is AskKind.CURVE:
+            st.caption(_("A point counts as close within a tenth of the chart's height."))
     key = f"guess_{now.lesson.id}_{now.i}"
-    with nullcontext() if is_picture else above:  # a picture below the buttons, all else above
+    with nullcontext() if is_below else above:  # a picture below the buttons, all else above
         guess = WAYS[ask.kind](ask, run, key)
     with row:
         typed = key if ask.kind is AskKind.NUMBER else ""

@@ -1,19 +1,23 @@
 """What a learner takes away or hands in: each question, the guess, what was measured."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import starmap
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 
 from blocks.lessons.answers import Answer
 from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.shelf import HOMEWORK
 from pages.figures.guess import Guessed
 from pages.figures.numbers import readable
 from pages.lessons import verdict
-from pages.session.slot import Slot
+from pages.session.slot import Slot, shown_by
 from pages.show import page_file, share
+from pages.show.export import as_this_reader
 from pages.stage import link, progress
 from pages.stage.progress import Now
 from pages.state.link_fields.lessons import FIELDS
@@ -22,6 +26,8 @@ from pages.words.language import _, current_language
 Here = tuple[str, int]  # a lesson, a step of it
 OPENED = Slot[tuple[Here, dict[str, Any]]]("lesson_opened", (("", 0), {}))
 CHANGES = Slot[dict[Here, dict[str, Any]]]("lesson_changes", {})
+LONGEST_TOLD = 2_000  # characters
+EMPTY: Mapping[str, str] = MappingProxyType({})
 OF_A_CLASS = ("room", "seat", "wall", "notes", "follow")
 UNTOLD = ("lang", "hide", "panel", *FIELDS)  # no settings of a model, or told above
 
@@ -44,10 +50,23 @@ def _changes(now: Now, i: int) -> str:
 
 
 def offer(now: Now) -> None:
-    """The guesses of a lesson beside the truth, as one file that opens without a network."""
+    """The guesses of a lesson beside the truth, as one file that opens without a network.
+
+    Of homework it also says whose it is, and how the number was found.
+    """
+    fields = {}
+    if now.lesson.id.startswith(HOMEWORK):
+        fields = {"by": _("Your name"), "how": _("How you got the number")}
+    for name, label in fields.items():  # as they are typed: a click saves what stands there
+        st.text_input(label, max_chars=LONGEST_TOLD, live=True, key=f"hand_in_{name}")
+
+    def file() -> bytes:
+        told = {label: shown_by(f"hand_in_{name}") for name, label in fields.items()}
+        return written(now, datetime.now().astimezone(), told).encode("utf-8", "replace")
+
     st.download_button(
         _("Download guesses and measurements"),
-        written(now, datetime.now().astimezone()).encode("utf-8", "replace"),
+        as_this_reader(file),
         file_name=f"blockscope-{now.lesson.id}.html",
         mime="text/html",
         icon=":material/download:",
@@ -57,12 +76,16 @@ def offer(now: Now) -> None:
     )
 
 
-def written(now: Now, made: datetime) -> str:
-    """The file: HTML, nothing beside it."""
+def written(now: Now, made: datetime, told: Mapping[str, str] = EMPTY) -> str:
+    """The file: HTML, nothing beside it. `told`: what the learner says, each under its label."""
     title = html.escape(now.lesson.title)
     head = f"<h1>{title}</h1><p class='caption'>{made:%Y-%m-%d %H:%M}</p>"
-    rows = "".join(_rows(now))
+    rows = "".join((*starmap(_paragraph, told.items()), *_rows(now)))
     return page_file.whole(now.lesson.title, (head, rows, *_at_the_end()), current_language())
+
+
+def _paragraph(label: str, text: str) -> str:
+    return f"<p><strong>{html.escape(label)}</strong><br>{html.escape(text or '–')}</p>"
 
 
 def _at_the_end() -> Iterator[str]:
@@ -85,6 +108,8 @@ def _said(ask: Ask, found: Answer | None) -> Iterator[str]:
             "This guess has not been measured in this session: open this step, then download again."
         )
         return
+    if not found.was_guessed:
+        yield _("The answer was shown; no guess was made.")
     if ask.kind is not AskKind.CURVE:
         yield verdict.said(Guessed(ask, found))
         return

@@ -13,6 +13,7 @@ from blocks.lessons.answers import (
     fits,
     is_right,
     ranked,
+    tolerated,
     true_option,
 )
 from blocks.lessons.lesson import Ask, AskKind
@@ -26,7 +27,9 @@ from pages.words.language import _, enumeration, literal, ngettext, sentences
 OF_A_CURVE = {
     Closeness.EXACT: N_("**Exactly right.**"),
     Closeness.CLOSE: N_("Your curve is close: it is furthest off at {x}, by {gap}."),
-    Closeness.FAR: N_("Your curve is not close: it is furthest off at {x}, by {gap}."),
+    Closeness.FAR: N_(
+        "Your curve is not close: it is furthest off at {x}, by {gap}, and close is {near} or less."
+    ),
 }
 
 
@@ -57,7 +60,8 @@ def _said_of_a_curve(ask: Ask, answer: Answer) -> str:
     measured = _("The solid line shows the measured values.")
     place = f"{ask.x_label} {ask.xs[farthest(answer)[0]]:g}".strip()
     text = _(OF_A_CURVE[closeness(ask, answer)])
-    return _joined(text.format(gap=gap(ask, answer), x=place), measured)
+    near = _distance(ask, tolerated(ask, answer))
+    return _joined(text.format(gap=gap(ask, answer), x=place, near=near), measured)
 
 
 def is_exact_curve(found: Guessed) -> bool:
@@ -69,7 +73,11 @@ def is_exact_curve(found: Guessed) -> bool:
 
 def gap(ask: Ask, answer: Answer) -> str:
     """By how much a guessed curve is off where it is farthest from the truth."""
-    found = readable(farthest(answer)[1])
+    return _distance(ask, farthest(answer)[1])
+
+
+def _distance(ask: Ask, size: float) -> str:
+    found = readable(size)
     if ask.unit == "%":
         return _("{n} percentage points").format(n=found)
     return with_unit(found, ask.unit) if len(ask.unit) <= 1 else found  # a sign, or what it is

@@ -90,12 +90,20 @@ def test_what_a_step_itself_sets_is_no_change_of_the_learner():
     assert "Changed: " not in written(Now(LESSON, 1, {}, {}), NOON)
 
 
+def test_an_answer_that_was_shown_is_no_guess_and_homework_says_whose_it_is_and_how_it_was_done():
+    link.sync("page")
+    assert "no guess was made" not in written(stands(1, {0: Answer((0,), (2.0,))}), NOON)
+    page = written(stands(1, {0: Answer((), (2.0,))}), NOON, {"Your name": "<Ada>", "How": ""})
+    assert "no guess was made" in page and "The measured value is 2" in page
+    assert "Your name</strong><br>&lt;Ada&gt;<" in page and "How</strong><br>–<" in page
+
+
 def test_of_a_curve_each_point_is_written_since_no_picture_stands_there():
     link.sync("page")
     guessed, shown = Answer((0.5, 1.0), (0.25, 2.0)), Answer((), (0.25, 2.0))
     page = written(stands(2, {2: guessed}), NOON)
     assert "d = 1: guessed 0.5, measured 0.25<br>d = 4: guessed 1, measured 2<" in page
-    assert "d = 1: measured 0.25<br>" in written(stands(2, {2: shown}), NOON)
+    assert "<br>d = 1: measured 0.25<br>" in written(stands(2, {2: shown}), NOON)
 
 
 def test_what_is_handed_in_says_nothing_of_the_class_and_opens_with_the_guesses():
