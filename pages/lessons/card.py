@@ -150,16 +150,12 @@ def asked(now: Now, ask: Ask, run: Run) -> None:
     is_curve = ask.kind is AskKind.CURVE
     if not is_curve:
         _why(now)
-    show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
+    show(guess_picture.picture, *found, facts=Guessed, key="guess_picture")
     if is_curve:
         _why(now)
     if is_curve and not present.is_on():
         points = verdict.points(ask, now.answer)
         folded(_("In numbers"), partial(show_whole, points), key="lesson_points")
-
-
-def _as_it_is(found: Guessed) -> Guessed:
-    return found
 
 
 def _verdict(found: Guessed) -> None:
