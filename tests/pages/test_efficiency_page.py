@@ -512,7 +512,7 @@ def test_variants_that_a_reader_made_stay_on_the_frontier_and_others_do_not_see_
     at = visit(at, panel="frontier", preset="sort", front_colors="time")
     assert_works(at)
     assert "int5-tensor" in names_of_dots(at) and "1 variant that you made" in said(at)
-    assert "Those timed separately" in said(at)
+    assert "Models timed separately" in said(at)
     assert "int5-tensor" not in names_of_dots(opened(PAGE, preset="sort", panel="frontier"))
 
 

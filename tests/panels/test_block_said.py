@@ -60,7 +60,7 @@ def test_a_token_that_outweighs_all_others_is_named_with_the_median(monkeypatch)
     assert found == Loudest(token=1, rms=900.0, median_before=5.0, median_after=6.0)
     both = in_both(monkeypatch, flow.says_flow, FlowFacts(RUN, STAGES, found))
     assert (
-        "`owl` contributes most to that: it leaves with an RMS of 900.00, while the median token "
+        "`owl` contributes most: it leaves with an RMS of 900.00, while the median token "
         "enters with 5.00 and leaves with 6.00." in both["en"]
     )
     assert "中位" in both["zh"]

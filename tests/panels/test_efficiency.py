@@ -727,7 +727,7 @@ def test_what_really_runs_in_int8_is_said_with_its_times_and_what_bytes_promise(
     assert "All other quantized models" in frontier.says_how(beside, "")
     simulated = with_int8(0, 0.25, 0.001)
     assert "In int8 (" not in frontier.says_frontier(simulated)
-    assert "no packed int8 kernel to run them" in frontier.says_how(simulated, "")
+    assert "no packed int8 kernel to run int8 models" in frontier.says_how(simulated, "")
     assert "no packed" not in frontier.says_how(FRONTIER, "")
 
 
@@ -751,7 +751,7 @@ def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
     ]
     facts = replace(OWN, variants=tuple(timed))
     assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
-    assert "session. Those timed separately" in frontier.says_how(facts, "A processor")
+    assert "session. Models timed separately" in frontier.says_how(facts, "A processor")
     _line, original, quantized, _masked, ring = frontier_picture.front(facts, _=str).data
     assert [*quantized.marker.color] == [-1.0, palette.BEFORE]
     assert original.marker.colorbar.title.text == "time per token, × original"

@@ -320,7 +320,7 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
         "switched off, the difference falls from 2.00 to 0.50 (by 1.50). Including its effect"
         " through later parts, the head lowers the logit of `John` by 1.58 and "
         "leaves the logit of `Mary` "
-        "almost unchanged (-0.08). It adds 0.50 to the difference directly, but later parts "
+        "almost unchanged (-0.08). This head adds 0.50 to the difference directly, but later parts "
         "read its output too, so the difference falls by more than that. Of all heads, layer 1, "
         "head 2 favors `John` over `Mary` most (-0.50). Including its effect through later parts, "
         "the head raises the logit of `John` by 0.70 and raises the logit of `Mary` by 0.20. "
@@ -336,8 +336,8 @@ def test_what_decides_between_two_answers(monkeypatch: pytest.MonkeyPatch):
     directly = replace(facts, method="direct", answers=direct.answers)
     said = in_both(monkeypatch, two_answers.says_answers, directly)["en"]
     assert (
-        "layer 1, head 1 adds most to the difference: 0.50. It raises the logit of `Mary` by 0.50"
-        in said
+        "layer 1, head 1 adds most to the difference: 0.50. This head raises the logit of "
+        "`Mary` by 0.50" in said
     )
 
 

@@ -69,8 +69,8 @@ def says_gradient(facts: ScoreGradient) -> str:
         none = _("No score in this row affects the loss: softmax has nothing to choose from here.")
         return sentences(said, none)
     text = _(
-        "It would fall fastest if {raised} had a higher score (∂L/∂S = {low}) and {lowered} a "
-        "lower one ({high})."
+        "The loss would fall fastest if {raised} had a higher score (∂L/∂S = {low}) and "
+        "{lowered} a lower one ({high})."
     )
     keys = {name: shared.token(facts.run, getattr(facts, name)) for name in ("raised", "lowered")}
     low, high = (_number(facts.of_scores[key]) for key in (facts.raised, facts.lowered))

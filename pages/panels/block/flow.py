@@ -53,7 +53,7 @@ def says_flow(facts: FlowFacts) -> str:
 def _one_token(run: Run, found: Loudest, is_apart: bool) -> str:
     """That the RMS over all tokens is that of a few, and what it is of the others."""
     text = _(
-        "{token} contributes most to that: it leaves with an RMS of {rms:hundredths}, while the "
+        "{token} contributes most: it leaves with an RMS of {rms:hundredths}, while the "
         "median token enters with {median_before:hundredths} and leaves with "
         "{median_after:hundredths}."
     )

@@ -111,8 +111,8 @@ def _says_again(facts: TrainingFacts) -> str:
     if facts.recomputed_share < TRIFLE:
         return ""
     return _(
-        "This includes the {share} that is computed twice, by fused attention or checkpointing, "
-        "which MFU as usually quoted leaves out."
+        "The time includes the {share} that is computed twice, by fused attention or "
+        "checkpointing, which MFU as usually quoted leaves out."
     ).format(share=fine_percent(facts.recomputed_share))
 
 

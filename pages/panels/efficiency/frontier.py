@@ -195,7 +195,7 @@ def _says_simulated(facts: FrontierFacts) -> str:
         return _("All other quantized models are simulated in float32, and timed that way.")
     said = _("Quantized models are simulated in float32, and timed that way.")
     if any(each.name == INT8 and not each.n_packed for each in facts.variants):
-        return sentences(said, _("This machine has no packed int8 kernel to run them."))
+        return sentences(said, _("This machine has no packed int8 kernel to run int8 models."))
     return said
 
 
@@ -210,7 +210,7 @@ def _says_own(facts: FrontierFacts) -> str:
     ).format(n=len(facts.own))
     if not (facts.apart and facts.is_of_time):
         return said
-    return sentences(said, _("Those timed separately are drawn in gray."))
+    return sentences(said, _("Models timed separately are drawn in gray."))
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:

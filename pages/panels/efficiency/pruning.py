@@ -140,7 +140,10 @@ def _lines(run: Run, state: State) -> None:
     weights = score_text.measured(run, state)
     order = facts_of.in_order(shared.whole(run, state).file.config, pruned)
     if not order:
-        place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
+        place.info(
+            _("This model has too few parts of this kind to remove any."),
+            icon=":material/lightbulb:",
+        )
         return
     with present.aside():
         switch("measure_pruning", _("Measure {n} pruned models here").format(n=len(order)))

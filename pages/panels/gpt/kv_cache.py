@@ -198,11 +198,11 @@ def what_it_saves(text: Text) -> None:
     attempt = measure_control(*text[:3])
     if attempt is None:
         said = _(
-            "Generates {n} tokens twice on this device, with the cache and without it, and "
-            "times both runs."
+            "This generates {n} tokens twice on this device, with the cache and without it, "
+            "and times both runs."
         )
         seconds = seconds_of(text.run, 2 * N_TIMED)  # one token may take as long as all
-        expected = _("That takes at most about {time}.").format(time=about(seconds))
+        expected = _("Together they take at most about {time}.").format(time=about(seconds))
         is_long = seconds >= WORTH_SAYING
         note(sentences(said.format(n=N_TIMED), expected if is_long else ""))
         return

@@ -237,7 +237,7 @@ def _does(facts: AnswerFacts, head: int) -> str:
     )
     most = abs(pair[0][1])
     text = {
-        "direct": _("It {first} and {second}."),
+        "direct": _("This head {first} and {second}."),
         "ablation": _("Including its effect through later parts, the head {first} and {second}."),
         "patching": _("Compared with its output in the other text, the head {first} and {second}."),
     }[facts.method]
@@ -262,13 +262,13 @@ def _repaired(facts: AnswerFacts, head: int) -> str:
     if facts.direct is None:
         return ""
     text = _(
-        "It adds {direct:.2f} to the difference directly, but later parts read its output "
-        "too, so the difference falls by more than that."
+        "This head adds {direct:.2f} to the difference directly, but later parts read its "
+        "output too, so the difference falls by more than that."
     )
     if facts.made_up[head] > 0:
         text = _(
-            "It adds {direct:.2f} to the difference directly; when it is off, other parts "
-            "make up for {repaired:.2f}."
+            "This head adds {direct:.2f} to the difference directly; when it is off, other "
+            "parts make up for {repaired:.2f}."
         )
     return text.format(direct=facts.direct.parts[head], repaired=facts.made_up[head])
 

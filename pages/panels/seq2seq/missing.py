@@ -135,7 +135,7 @@ def says_blind(texts: Sequence[str]) -> str:
     if not any(is_chinese(text) and LATIN.search(text) for text in texts):
         return said
     return sentences(
-        said, _("It does not even know which language to write in, and mixes the two.")
+        said, _("The decoder does not even know which language to write in and mixes the two.")
     )
 
 
