@@ -22,9 +22,9 @@ os.environ.setdefault("BLOCKSCOPE_HUB", "0")  # and whatever other programs keep
 os.environ.setdefault("BLOCKSCOPE_HOME", "none")  # and whichever real model is there
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
-# the machine, so that one slow example says nothing. Half as many daily as in `make test-all`.
+# the machine, so that one slow example says nothing. Fewer daily than in `make test-all`.
 settings.register_profile("shared", deadline=None, derandomize=True, database=None)
-settings.register_profile("daily", settings.get_profile("shared"), max_examples=50)
+settings.register_profile("daily", settings.get_profile("shared"), max_examples=30)
 settings.load_profile("shared" if os.environ.get("BLOCKSCOPE_SEEDS") else "daily")
 
 # Modules of the rooms of `pages` are called without a running app, which is no news here.
@@ -37,13 +37,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(8, devices.available_cpus())
 
 
-class CasesTogether(LoadGroupScheduling):
-    """All cases of a function go to one process: case by case, giving them out took longer than
-    most of them take."""
+class FilesTogether(LoadGroupScheduling):
+    """A file goes to one process, which makes what its tests share (a page that was drawn, a
+    process that works) once; what has a group goes with it."""
 
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
-        return nodeid.partition("[")[0] if scope == nodeid else scope
+        return nodeid.partition("::")[0] if scope == nodeid else scope
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling | None:
@@ -51,7 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Schedulin
     if config.getoption("dist") != "loadgroup":
         return None
     config.option.loadscopereorder = False
-    return CasesTogether(config, log)
+    return FilesTogether(config, log)
 
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -60,11 +60,13 @@ GOLDEN = (5**0.5 - 1) / 2
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the cases of a function marked `thinned` the first runs daily, and about a fifth of the
-    others: spread by the golden ratio, so that no value of several arguments is always left out."""
+    others: spread by the golden ratio, so that no value of several arguments is always left out.
+    Groups, which are long, come first, so that no process waits for the end of one."""
     for _, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         for i, case in enumerate(cases):
             if case.get_closest_marker("thinned") and i * GOLDEN % 1 > 1 / 5:
                 case.add_marker(pytest.mark.exhaustive)
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
