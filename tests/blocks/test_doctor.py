@@ -98,6 +98,7 @@ def test_between_them_the_families_can_have_every_fault(tmp_path: Path):
         ("bart", ConversionFault.NOT_TRANSPOSED, ConversionFault.POSITION_OFFSET),
     ],
 )
+@pytest.mark.thinned
 def test_two_faults_at_once_are_not_taken_for_one(
     family: str, one: ConversionFault, other: ConversionFault, tmp_path: Path
 ):

@@ -17,7 +17,7 @@ from blocks.export.written import WIDEST, text_of
 from blocks.model.source_target import SourceTarget
 from blocks.weights import read_weights
 
-N_RANDOM = 4
+N_RANDOM = 1
 SMALL = {"d_model": 16, "n_heads": 4, "d_ff": 20, "vocab_size": 11, "max_seq_len": 16}
 LONG = {"rope_scaling": "longrope", "rope_trained_len": 4, "rope_long_factors": "1.5,4"}
 FEW = {"n_layers": 3, "local_window": 2, "n_kv_heads": None}

@@ -36,6 +36,7 @@ def test_a_file_is_small_and_holds_its_recipe(name: str):
 
 
 @pytest.mark.parametrize("name", POCKET)
+@pytest.mark.thinned
 def test_its_score_is_what_the_card_says(name: str):
     file, task = pocket(name), build_task(POCKET[name].spec.task)
     model = trained(file.config, file.tensors)

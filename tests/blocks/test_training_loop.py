@@ -186,15 +186,8 @@ BARE: dict[str, Any] = {"norm_kind": "none", "clip_norm": 0.0}
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "rate", "norms"),  # any two of them meet
-    [
-        ("adamw", 1e6, {}),
-        ("adamw", 1e9, BARE),
-        ("muon", 1e6, BARE),
-        ("muon", 1e9, {}),
-        ("sgd", 1e6, {}),
-        ("sgd", 1e9, BARE),
-    ],
+    ("optimizer", "rate", "norms"),
+    [("adamw", 1e6, {}), ("muon", 1e6, BARE), ("sgd", 1e9, BARE)],
     ids=str,
 )
 def test_a_training_that_diverges_says_so_and_keeps_what_was_good(

@@ -314,7 +314,7 @@ def test_matrices_of_both_halves_are_muons():
 
 def test_a_small_model_learns_to_copy_in_seconds():
     """Learned positions tell the decoder where to read."""
-    recipe = SHORT.replace(n_steps=250, batch_size=32, warmup_steps=10, eval_every=250)
+    recipe = SHORT.replace(n_steps=130, batch_size=32, warmup_steps=10, eval_every=130)
     spec = toy_spec(TaskKind.COPY, 6, recipe, **TINY | {"position_kind": "learned"})
     events = [*train(spec)]
     first, last = (evaluations(events)[i] for i in (0, -1))

@@ -89,16 +89,14 @@ def here(queue: Queue) -> Works:
     return Works(queue, turn=lambda _series: nullcontext())
 
 
-def test_a_process_is_there_before_anybody_follows(queue: Queue, here: Works, tmp_path: Path):
+def test_a_process_is_there_before_anybody_follows(there: Works, here: Works):
     here.prepare("cpu")  # works by itself, and has nothing to prepare
-    registry = Works(queue, turn=lambda _series: nullcontext(), folder=tmp_path)
-    registry.prepare("cpu")
-    assert registry._processes is not None
-    (prepared,) = registry._processes._of.values()
+    there.prepare("cpu")
+    assert there._processes is not None
+    (prepared,) = there._processes._of.values()
     assert prepared.is_alive
-    registry.prepare("cpu")
-    assert registry._processes.of("cpu") is prepared
-    registry.close()
+    there.prepare("cpu")
+    assert there._processes.of("cpu") is prepared
 
 
 def test_a_process_finds_what_a_thread_does(there: Works, here: Works):

@@ -75,6 +75,7 @@ def test_logits_and_patterns_are_those_of_transformers(found, model, theirs):
         torch.testing.assert_close(seen.pattern(layer), pattern, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_greedy_text_is_the_same_token_for_token(found, model, theirs):
     from blocks.text import Generation, SamplingConfig
 
