@@ -60,7 +60,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
 
 
 def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
-    visit(at, **SMALL, attention_step="project")
+    visit(at, **SMALL, attention_step="project", panel="steps")
     assert at.button(key="step_back").disabled
     for step in ("qkv", "scores", "scaled", "mask", "softmax", "mix", "write", "heads"):
         press(at, "step_on")
@@ -74,7 +74,7 @@ def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
 @pytest.mark.parametrize("step", ["project", "bias", "softmax", "write"])
 @pytest.mark.thinned
 def test_a_link_opens_at_a_step(at, step: str):
-    visit(at, **SMALL, attention_step=step, position_kind="alibi")
+    visit(at, **SMALL, attention_step=step, position_kind="alibi", panel="steps")
     assert_works(at)
     assert control(at, "attention_step").value == step
     drawn = figure(at, "step")
@@ -82,14 +82,14 @@ def test_a_link_opens_at_a_step(at, step: str):
 
 
 def test_a_step_that_the_model_does_not_take_is_not_offered(at):
-    visit(at, **SMALL, attention_step="bias", position_kind="rope")
+    visit(at, **SMALL, attention_step="bias", position_kind="rope", panel="steps")
     assert_works(at)
     assert "bias" not in control(at, "attention_step").options
     assert control(at, "attention_step").value == "scaled"
 
 
 def test_the_scaling_is_switched_off(at):
-    visit(at, **SMALL)
+    visit(at, **SMALL, panel="scaling")
     before = figure(at, "scaled_row")
     move(at, "is_scaled", False)
     assert settings(at)["is_scaled"] == "false"
@@ -106,7 +106,7 @@ def test_one_head_and_all_of_them_are_counted(at):
 
 @pytest.mark.parametrize("sort_by", ["layer", "entropy_bits", "first_token"])
 def test_the_heads_are_sorted(at, sort_by: str):
-    visit(at, **SMALL, sort_heads_by=sort_by)
+    visit(at, **SMALL, sort_heads_by=sort_by, panel="heads")
     assert_works(at)
     rows = figure(at, "head_measures")["data"][0]["text"]
     column = SORTS.index(sort_by) - 1

@@ -37,7 +37,7 @@ def test_the_sentence_beside_a_picture_speaks_of_both():
 
 def changed(**query: object) -> str:
     """The sentence that says what differs."""
-    at = opened("pages/block.py", kept="A=preset%3Dcourse", **query)
+    at = opened("pages/block.py", kept="A=preset%3Dcourse", panel="stage", **query)
     (line,) = (each.value for each in at.caption if "  \nB: " in each.value)
     return line.splitlines()[-1]
 
@@ -131,10 +131,10 @@ def test_a_that_never_learned_to_translate_stands_beside_a_translator():
 
 
 def test_keep_swap_and_drop():
-    at = opened(n_heads=4)
+    at = opened(n_heads=4, panel=None)
     press(at, "keep_a")
     assert "kept" in at.query_params
-    visit(at, kept=at.query_params["kept"], n_heads=16)
+    visit(at, kept=at.query_params["kept"], n_heads=16, panel=None)
     press(at, "swap_a_b")
     assert at.query_params["n_heads"] == ["4"] or at.query_params["n_heads"] == "4"
     press(at, "drop_a")

@@ -33,6 +33,7 @@ print("\\n".join(faults))
 """
 
 
+@pytest.mark.exhaustive
 def test_all_pages_are_opened_at_once_on_a_cold_server():
     command = [sys.executable, "-c", AT_ONCE, *PAGES]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

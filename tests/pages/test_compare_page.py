@@ -272,7 +272,7 @@ def test_the_list_is_renamed_and_chosen_from_and_shortened():
 
 def test_what_is_kept_and_cannot_be_is_said_once():
     odd, gone = {"preset": "course", "n_heads": "7"}, {"preset": "nope", "d_model": "7777777"}
-    at = opened(PAGE, kept=kept_text(odd, gone), compared_with=99)
+    at = opened(PAGE, panel="kept", kept=kept_text(odd, gone), compared_with=99)
     assert_works(at, warnings=2)
     assert at.warning[0].value.startswith("Adjusted: `<b>mine</b>0`: ")
     assert "`nope` is not known here" in at.warning[1].value

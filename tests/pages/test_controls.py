@@ -42,11 +42,11 @@ SMALL = {"d_model": 64}
 
 
 def test_d_ff_changes_the_parameters():
-    at = opened(**SMALL)
+    at = opened(**SMALL, panel="parameters")
     before = total(at)
     move(at, "d_ff", 512)
     assert total(at) - before == (512 - 256) * (2 * 64 + 1)
-    assert settings(at) == {"d_model": "64", "d_ff": "512"}
+    assert settings(at) == {"d_model": "64", "d_ff": "512", "panel": "parameters"}
 
 
 def test_a_slider_is_left_where_the_reader_moved_it():
@@ -105,7 +105,7 @@ def test_dropout_needs_training_mode():
 
 
 def test_d_ff_and_n_kv_heads_follow_until_they_are_moved():
-    at = move(opened(**SMALL), "d_model", 128)
+    at = move(opened(**SMALL, panel="parameters"), "d_model", 128)
     assert control(at, "d_ff").value == 512
     move(at, "n_heads", 4)
     assert control(at, "n_kv_heads").value == 4
@@ -146,7 +146,7 @@ def test_a_value_moved_back_leaves_the_link():
 
 
 def test_back_to_the_start_forgets_all_but_the_language():
-    at = opened(lang="zh", d_model=64, text="a", stage="resid_post", token=0)
+    at = opened(lang="zh", d_model=64, text="a", stage="resid_post", token=0, panel=None)
     press(at, "share")
     press(at, "reset")
     assert_works(at)
@@ -190,10 +190,10 @@ def test_a_stage_head_or_token_that_is_not_there_gives_way():
 
 
 @pytest.mark.parametrize(
-    ("n_of_a_real_model", "step"), some_daily([(1, 6), (100, 1)], daily=[(1, 6)])
+    ("n_of_a_real_model", "step"), some_daily([(1, 18), (100, 1)], daily=[(1, 18)])
 )
 def test_every_link_on_a_page_leads_to_a_state_that_works(n_of_a_real_model: int, step: int):
-    """Each, or each sixth; of those to a real model, where one is here, so many of each page."""
+    """Each, or some; of those to a real model, where one is here, so many of each page."""
     at = opened(HOME, lang="zh")
     on_both = (*at.page_link, *opened(BLOCK, lang="zh").page_link)
     opened_so_far: Counter[str] = Counter()

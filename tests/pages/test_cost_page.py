@@ -60,7 +60,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
 
 
 def test_a_limit_of_experts_is_said_not_to_be_counted():
-    mixture = {"preset": "course", "n_experts": 8, "n_active_experts": 2}
+    mixture = {"panel": "flops", "n_experts": 8, "n_active_experts": 2}
     assert "expert_capacity" not in said(opened(PAGE, **mixture))
     assert "dropped by expert_capacity" in said(opened(PAGE, **mixture, expert_capacity=0.5))
 
@@ -148,7 +148,7 @@ def test_rounded_weights_count_as_their_file_has_them_until_told_otherwise(tmp_p
     assert "matrices of this model are rounded to 4 bits." in told and "The inputs to" not in told
     move(at, "weight_format", "bfloat16")
     assert "as stored in the file" not in said(at)
-    at = opened(PAGE, preset="sort", memory_use="inference", weight_format="file")
+    at = visit(at, preset="sort", memory_use="inference", weight_format="file", panel="memory")
     assert control(at, "weight_format").value == "bfloat16"  # nothing of it is rounded
 
 
@@ -201,8 +201,7 @@ def test_extremes(extreme: dict):
 
 
 def test_what_the_link_cannot_have_is_mended_with_a_sentence():
-    at = opened(PAGE)
-    visit(at, context_len=0, utilisation=7, training_device="abacus")
+    at = opened(PAGE, panel="flops", context_len=0, utilisation=7, training_device="abacus")
     assert_works(at, warnings=3)
 
 

@@ -40,7 +40,7 @@ def charts(at: AppTest) -> int:
 
 
 def played() -> list:
-    """Every lesson but one that takes long daily in one of its languages, by turns.
+    """Every lesson but two that take long daily in one of its languages, by turns.
 
     What a lesson trains is trained once for both: they are played in one process.
     """
@@ -49,7 +49,7 @@ def played() -> list:
     found = []
     for file in FILES:
         name, language, _suffix = file.name.split(".")
-        is_daily = turn[name] == language and name != "pre-or-post"
+        is_daily = turn[name] == language and name not in ("pre-or-post", "residual")
         daily = [] if is_daily else [pytest.mark.exhaustive]
         marks = [pytest.mark.xdist_group(name), *daily]
         found.append(pytest.param(file, marks=marks, id=file.name))

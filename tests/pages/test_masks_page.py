@@ -165,7 +165,7 @@ def test_batch_norm_in_training_is_named():
 def test_links_out_of_bounds_are_mended():
     names = ("score_scale", "cross_len", "cross_padding", "n_changed")
     for value in (-1, 10**9):
-        at = opened(MASKS, **SMALL, **dict.fromkeys(names, value))
+        at = opened(MASKS, panel="steps", **SMALL, **dict.fromkeys(names, value))
         assert_works(at, warnings=len(names))
 
 

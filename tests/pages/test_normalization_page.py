@@ -134,7 +134,7 @@ def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
 @pytest.mark.parametrize("preset", ["gpt2-small", "bert-base"])
 @pytest.mark.thinned
 def test_a_whole_model_with_random_weights(preset: str):
-    at = opened(PAGE, **{**WHOLE, "preset": preset}, layer=1)
+    at = opened(PAGE, **{**WHOLE, "preset": preset}, layer=1, panel="layers")
     assert_works(at)
     assert "the loss means nothing yet" in said(at)
 

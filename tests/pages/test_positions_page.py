@@ -53,7 +53,7 @@ def test_every_kind_is_looked_at_on_one_model():
 
 
 def test_the_model_is_run_with_the_kind_that_is_looked_at():
-    at = opened(POSITIONS, shown_position="alibi", **QUICK)
+    at = opened(POSITIONS, shown_position="alibi", panel="kinds", **QUICK)
     press(at, "use_position")
     assert_works(at)
     assert settings(at)["position_kind"] == "alibi" and "shown_position" not in settings(at)
@@ -111,7 +111,7 @@ def test_hard_inputs(changes: dict):
 
 
 def test_heads_of_odd_width_are_refused_and_mended():
-    at = opened(POSITIONS, **(QUICK | {"n_heads": 16, "shown_position": "rope"}))
+    at = opened(POSITIONS, **(QUICK | {"n_heads": 16, "shown_position": "rope", "panel": "kinds"}))
     assert_works(at)
     assert "RoPE rotates dimensions in pairs" in said(at)
     press(at, "mend_position")

@@ -56,7 +56,7 @@ def test_unknown_words_are_named_and_the_rest_is_translated():
 
 
 def test_what_cannot_be_seen_is_named_by_its_code():
-    at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="all")
+    at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="attention")
     assert_works(at)
     assert "not `👨`, `U+200D`, `👩`, `U+FE0F`. Unknown" in said(at)
     assert "The decoder writes “`" in said(at)
@@ -66,7 +66,7 @@ def test_what_cannot_be_seen_is_named_by_its_code():
 @pytest.mark.parametrize("text", ["", "milk " * 400, "🤖 <b>"])
 @pytest.mark.thinned
 def test_any_source_is_read(text: str):
-    at = translated(text=text, panel="all")
+    at = translated(text=text, panel="attention")
     assert_works(at)
     n_tokens = len(control(at, "token").options)
     assert n_tokens == min(32, max(1, text.count("milk")))
@@ -111,7 +111,7 @@ def test_a_chosen_model_without_weights_says_so_and_leads_back():
 
 
 def test_steps_go_on_and_back():
-    at = translated(target_step=2, panel="all")
+    at = translated(target_step=2, panel="attention")
     assert len(control(at, "target_token").options) == 3
     press(at, "target_on")
     assert settings(at)["target_step"] == "3"

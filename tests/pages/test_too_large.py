@@ -31,9 +31,7 @@ def n_modules(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize(
     "page",
-    some_daily(
-        ["training", "gpt", "encoder", "seq2seq", *COUNTED], daily=["training", "gpt", "parameters"]
-    ),
+    some_daily(["training", "gpt", "encoder", "seq2seq", *COUNTED], daily=["gpt", "parameters"]),
 )
 def test_a_link_to_a_huge_model_builds_nothing(page: str, n_modules: list[int]):
     at = opened(f"pages/{page}.py", preset=None, **LINKS[0])

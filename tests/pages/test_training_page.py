@@ -183,9 +183,9 @@ def test_a_rate_of_a_million_ends_the_run_names_it_and_offers_a_smaller_one():
     assert run_of(at).spec.recipe.learning_rate == 0.1
 
 
-def test_ten_presses_start_what_is_allowed_and_say_why_no_more():
+def test_many_presses_start_what_is_allowed_and_say_why_no_more():
     at = opened(PAGE, **LONG)
-    for _ in range(10):
+    for _ in range(6):
         press(at, "start_training")
     assert not at.exception
     assert 2 <= len(runs.runs().kept) <= 4
