@@ -14,8 +14,10 @@ from blocks.inspection.head_probe import KINDS
 from blocks.phases.clock import Clock, Kept
 from blocks.phases.hindsight import Arrays, Hindsight
 from blocks.phases.setups import MODULAR
-from blocks.training.algorithms import MODULUS
+from blocks.training.algorithms import MODULUS, all_pairs
 from blocks.training.induction import TOKENS
+from blocks.training.questions import QuestionTask
+from blocks.training.tasks import build_task
 
 LEARNED = 0.99
 Curve = NDArray[Any]
@@ -171,20 +173,25 @@ class SumFacts(ClockFacts):
         """The loss of a blind guess."""
         return math.log(MODULUS)
 
+    @cached_property
+    def whole(self) -> Curve:
+        """The loss on all pairs at each look: on those learned from and on those never seen."""
+        task = build_task(self.clock.setup.task)
+        assert isinstance(task, QuestionTask)
+        unseen = float(task.splits(all_pairs()).double().mean())
+        seen, others = (self.table[name].to_numpy() for name in ("loss", "held_out_loss"))
+        found: Curve = (1 - unseen) * seen + unseen * others
+        return found
+
     @property
     def lost(self) -> float:
-        """The loss in the end where the key frequencies are taken out of the embedding."""
+        """The loss on all pairs in the end where the embedding has no key frequencies."""
         return float(self.back["without_keys"][-1])
 
     @property
     def kept_without_others(self) -> float:
         """The loss in the end where as many other frequencies are taken out: the control."""
         return float(self.back["without_others"][-1])
-
-    @property
-    def returned(self) -> float:
-        """The share of the drop of the held-out loss that comes back without the frequencies."""
-        return (self.lost - self.last.held_out_loss) / (self.before - self.last.held_out_loss)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,23 @@ class ValleyFacts:
         return n, flops / 6 / n, flops / 6 / n**2
 
     @property
+    def n_seeds(self) -> int:
+        """Runs of one size and budget: the fewest there are."""
+        return int(self.table.groupby(["n", "d"]).size().min())
+
+    @property
+    def above(self) -> tuple[int, int]:
+        """Of the largest budget: the runs whose loss lies above the law, and all of them."""
+        largest = self.table[[_is_near(each, self.budgets[1]) for each in self.table["flops"]]]
+        return int((largest["off"] > 0).sum()), len(largest)
+
+    @property
+    def is_too_low(self) -> bool:
+        """Whether most of the dearest runs lie above the law, beyond which it goes on."""
+        above, n = self.above
+        return above > 2 * n / 3
+
+    @property
     def n_outside(self) -> int:
         """How many have it beyond their runs."""
         return len(self.valleys) - self.n_inside

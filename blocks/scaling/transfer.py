@@ -31,7 +31,8 @@ from blocks.training.tasks import build_task
 GROWTH = 1, 2, 4, 8  # widths, in heads
 MOST_LAYERS, WIDEST_HEAD, N_ROWS = 2, 16, 16
 N_UPDATES, RATE = 6, 3e-3  # of the check
-RATES = tuple(2.0**-k for k in range(9, 2, -1))  # that are tried
+RATE_STEP = 2.0
+RATES = tuple(RATE_STEP**-k for k in range(9, 2, -1))  # that are tried
 N_TRIED, BATCH = 100, 32
 OPTIMIZERS = OptimizerKind.ADAMW, OptimizerKind.MUON
 

@@ -103,7 +103,7 @@ class OneOf:
         return text
 
 
-def choice(options: Iterable[str]) -> OneOf:
+def choice(options: Iterable[object]) -> OneOf:
     return OneOf(tuple(str(option) for option in options))
 
 

@@ -78,6 +78,20 @@ def test_a_fall_is_found_half_way_and_else_at_the_end():
     assert falls_at(steps, np.array([4.0, 1, 0, 1, 5, 6, 7])) == 60
 
 
+def test_the_loss_on_all_pairs_is_that_of_one_pass_over_all_of_them(monkeypatch):
+    kind = TaskKind.MODULAR_ADDITION
+    shorter(monkeypatch, kind, 4, 2)
+    clock = Clock(kind=kind)
+    facts = clock_facts(clock, [*clock.results(())], 0)
+    pairs = torch.cartesian_prod(torch.arange(P), torch.arange(P))
+    first, equal = 1, 0  # the tokens of 0 and of =
+    for training, found in zip(trained(clock), facts.whole, strict=True):
+        equals = torch.full((len(pairs), 1), equal)
+        logits = training.model(torch.cat([pairs + first, equals], 1))[:, -1]
+        expected = cross_entropy(logits, pairs.sum(1) % P + first)
+        assert found == pytest.approx(expected.item(), rel=1e-5)
+
+
 def test_dimensionality_is_that_of_the_polygon():
     angles = np.radians(np.arange(5) * 72)
     pentagon = np.stack([np.cos(angles), np.sin(angles)])

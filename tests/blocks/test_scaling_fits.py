@@ -110,6 +110,16 @@ def test_facts_of_valleys_agree_with_the_law():
     assert facts.fit.best_size(flops).value == pytest.approx(SMALL.scale * flops**SMALL.power, 1e-2)
 
 
+def test_the_dearest_runs_are_counted_on_either_side_of_the_law():
+    runs = surface(SMALL, np.geomspace(2e9, 3e10, 4), around_the_bottom)
+    worse = [Trained(run.n, run.d, 1.01 * run.loss) for run in runs[-2:]]
+    facts = valley_facts([*runs, *worse])
+    law, most = facts.fit.law, max(6 * run.n * run.d for run in runs)
+    dearest = [run for run in facts.runs if 6 * run.n * run.d == pytest.approx(most, rel=0.1)]
+    above = sum(run.loss > law.loss(run.n, run.d) for run in dearest)
+    assert facts.above == (above, len(dearest)) and above >= 2 and facts.n_seeds == 1
+
+
 def test_too_few_runs_are_refused():
     with pytest.raises(ConfigError, match="five parameters"):
         fit_law(surface(SMALL, (1e9, 1e10), (1e3, 2e3)))

@@ -16,7 +16,7 @@ PAGE = "pages/phases.py"
     [
         ("grokking", {"clock_step": "0"}),
         ("circle", {"key_frequency": "5"}),
-        ("induction-head", {"clock_step": "120"}),
+        ("induction-head", {"induction_step": "120"}),
         ("superposition", {}),
         ("dictionary", {}),
         ("branch", {}),

@@ -184,7 +184,7 @@ def _values(found: Circuit, state: State) -> Values:
     key = opened(ids[: token + 1])
     if state.circuit_follow != "open":
         key = None if state.circuit_follow == "all" else min(int(state.circuit_follow), token)
-    return found, taken, state.circuit_text, token, key, state.circuit_head
+    return found, taken, state.circuit_text, token, key, int(state.circuit_head)
 
 
 @section

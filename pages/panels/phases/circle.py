@@ -1,5 +1,7 @@
 """What is the circle? The embedding of the numbers of a modular sum, and what it is worth."""
 
+import streamlit as st
+
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.phases import fourier
@@ -12,10 +14,10 @@ from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
 from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
-from pages.show.controls import choose, slide
+from pages.show.controls import choose
 from pages.show.parts import Beside, Controls, Note, OffScreen, Say, Shown, Text
 from pages.state.values import State
-from pages.words.language import _, sentences
+from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
 NAMED_EVERY = 3  # of the numbers on the circle: all would lie on each other
@@ -24,14 +26,17 @@ NAMED_EVERY = 3  # of the numbers on the circle: all would lie on each other
 def at(_run: Run | None, state: State) -> tuple[Clock, int, int]:
     """The training, the look at it, and which key frequency."""
     series = shared.clock(state.sum_task, state)
-    return series, shared.shown_step(series, state), state.key_frequency
+    return series, shared.shown_step(series, state), int(state.key_frequency)
 
 
 @chooses("sum_task", "phase_seed")
 def choices(_run: Run | None) -> None:
     """The task and the seed."""
-    choose("sum_task", _("Task"), MODULAR)
-    shared.seed_choice("circle")
+    left, right = st.columns([3, 2])
+    with left:
+        choose("sum_task", _("Task"), MODULAR)
+    with right:
+        shared.seed_choice("circle")
 
 
 def facts_of(series: Clock, step: int) -> SumFacts:
@@ -50,32 +55,28 @@ def drawn_of(series: Clock, step: int, place: int) -> tuple[SumFacts, int]:
 def says_circle(facts: SumFacts) -> str:
     """How much of the embedding a few frequencies hold, and what goes without them."""
     text = _(
-        "In the end, {n} of 29 frequencies hold {share} of the embedding's energy ({chance} "
-        "if all frequencies were equal); at step {step:,} they hold {now}. The model turns "
-        "each number into an angle and adds angles: that is why the numbers lie on a circle."
+        "In the end, {n} of 29 frequencies hold {share} of the embedding's energy ({chance} if all "
+        "frequencies were equal)."
     )
     said = text.format(
-        n=len(facts.keys),
-        share=percent(facts.key_share()),
-        chance=percent(facts.chance_share),
-        step=facts.now.step,
-        now=percent(facts.key_share(facts.i)),
+        n=len(facts.keys), share=percent(facts.key_share()), chance=percent(facts.chance_share)
     )
-    return sentences(said, _cut(facts))
+    here = _("At step {step:,}, they hold {now}.")
+    here = here.format(step=facts.now.step, now=percent(facts.key_share(facts.i)))
+    angles = _(
+        "The model turns each number into an angle and adds angles: that is why the numbers lie "
+        "on a circle."
+    )
+    return sentences(said, "" if facts.now is facts.last else here, angles, _cut(facts))
 
 
 def _cut(facts: SumFacts) -> str:
     text = _(
-        "When they are removed from the embedding, the answers are lost: the loss goes from "
-        "{last:.3f} to {lost:.2f} nats ({before:.2f} before the jump). When the same number "
-        "of other frequencies is removed instead, the loss is {control:.3f}."
+        "When these frequencies are removed from the embedding, the answers are lost: the loss on "
+        "all pairs goes from {whole:.3f} to {lost:.2f} nats (a blind guess: {guess:.2f}). When the "
+        "same number of other frequencies is removed instead, it is {kept_without_others:.3f}."
     )
-    return text.format(
-        last=facts.last.held_out_loss,
-        lost=facts.lost,
-        before=facts.before,
-        control=facts.kept_without_others,
-    )
+    return fill(text, facts, whole=facts.whole[-1])
 
 
 def says_wobble(drawn: tuple[SumFacts, int]) -> str:
@@ -99,7 +100,8 @@ def frequency_choice(series: Clock, step: int, place: int) -> None:
     facts, shown = drawn_of(series, step, place)
     keys = facts.keys
     label = _("Key frequency k, the strongest first")
-    slide("key_frequency", label, range(len(keys)), shown, label_of=lambda i: str(keys[i]))
+    places = map(str, range(len(keys)))
+    choose("key_frequency", label, places, shown=str(shown), label_of=lambda i: str(keys[int(i)]))
 
 
 def circle(drawn: tuple[SumFacts, int]) -> Chart:
@@ -153,17 +155,17 @@ def spectrum(facts: SumFacts) -> Chart:
 
 def ablated(facts: SumFacts) -> Chart:
     """The loss with the key frequencies taken out of the embedding, and with others."""
-    table = facts.table.copy()
-    names = ["held_out_loss", "without_keys", "without_others"]
+    table = facts.table.assign(whole=facts.whole)
+    names = ["whole", "without_keys", "without_others"]
     table[names] = table[names].clip(lower=shared.LOWEST)
     drawn = table[names].to_numpy()
     return Chart(
         _("Removed from the embedding"),
         table,
         shared.steps_axis(facts),
-        Axis(_("loss, nats"), (float(drawn.min()), float(drawn.max())), is_log=True),
+        Axis(_("loss on all pairs, nats"), (float(drawn.min()), float(drawn.max())), is_log=True),
         [
-            line("held_out_loss", Look(_("untouched, never seen"), palette.HELD_OUT)),
+            line("whole", Look(_("nothing removed"), palette.HELD_OUT)),
             line("without_keys", Look(_("without the key frequencies"), palette.NORM)),
             line(
                 "without_others",

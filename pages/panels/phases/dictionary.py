@@ -24,8 +24,7 @@ Facts = tuple[Dictionary, tuple[DictionaryKept, ...], DictionaryKept]
 
 def at(_run: Run | None, state: State) -> tuple[Dictionary, int]:
     """The autoencoder, and the look at it."""
-    wanted = state.clock_step
-    return Dictionary(seed=state.phase_seed), min(STEPS, key=lambda i: abs(i - wanted))
+    return Dictionary(seed=state.phase_seed), shared.nearest(STEPS, state.dictionary_step)
 
 
 @chooses("phase_seed")
@@ -48,7 +47,7 @@ def dictionary_facts(series: Dictionary, step: int) -> Facts:
 
 def step_choice(_series: Dictionary, step: int) -> None:
     """The clock."""
-    shared.step_slider(STEPS, step, "dictionary")
+    shared.step_slider("dictionary_step", STEPS, step, "dictionary")
 
 
 def says_dictionary(facts: Facts) -> str:

@@ -1,5 +1,10 @@
 """When did it learn it? Losses on what is learned from and on what is not, and its circuit."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.phases import clock, fourier
@@ -13,8 +18,9 @@ from pages.page.declared import Panel
 from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.controls import choose
-from pages.show.parts import Note, Say, Shown
-from pages.show.ways import click_sets
+from pages.show.parts import Item, Note, Say, Shown
+from pages.show.ways import take
+from pages.stage import link, present
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
@@ -52,8 +58,11 @@ def at(_run: Run | None, state: State) -> tuple[Clock, int]:
 @chooses("phase_task", "phase_seed")
 def choices(_run: Run | None) -> None:
     """The task and the seed."""
-    choose("phase_task", _("Task"), SETUPS)
-    shared.seed_choice("grokking")
+    left, right = st.columns([3, 2])
+    with left:
+        choose("phase_task", _("Task"), SETUPS)
+    with right:
+        shared.seed_choice("grokking")
 
 
 def says_when(facts: ClockFacts) -> str:
@@ -165,6 +174,18 @@ def _norm(facts: SumFacts) -> str:
 
 def curves(facts: ClockFacts) -> Chart:
     """Answers above, losses in the middle, the size of the weights below; on one axis of steps."""
+    chart = large(facts)
+    weights = line("weight_norm", Look(_("weight norm"), palette.RESIDUAL), plot=2)
+    return replace(
+        chart,
+        y=(*chart.y_axes, Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3)),
+        series=[*chart.series, weights],
+        levels=shared.now(facts, 3),
+    )
+
+
+def large(facts: ClockFacts) -> Chart:
+    """Answers and losses alone, of which the sentence speaks: so each has more room."""
     table, above = facts.table.copy(), {"plot": 0, "in_legend": False}
     losses = [
         ("loss", Look(_("training examples"), palette.LEARNED)),
@@ -180,33 +201,32 @@ def curves(facts: ClockFacts) -> Chart:
     names = [name for name, _look in losses]
     table[names] = table[names].clip(lower=shared.LOWEST)
     drawn = table[names].to_numpy()
+    ends = (float(drawn.min()), float(drawn.max()))
     return Chart(
         _("One run on one time axis"),
         table,
         shared.steps_axis(facts),
         (
             Axis(_("answered correctly"), (0, 1.02), is_share=True, is_heading=True, share=2),
-            Axis(
-                _("loss, nats"),
-                (float(drawn.min()), float(drawn.max())),
-                is_log=True,
-                is_heading=True,
-                share=3,
-            ),
-            Axis(_("weight norm"), from_0=True, is_heading=True, n_ticks=3),
+            Axis(_("loss, nats"), ends, is_log=True, is_heading=True, share=3),
         ),
         [
             *(line(name, look, plot=1) for name, look in losses),
             line("learned_accuracy", Look(_("learned from"), palette.LEARNED), **above),
             line("accuracy", Look(_("never seen"), palette.HELD_OUT), **above),
-            line("weight_norm", Look(_("weight norm"), palette.RESIDUAL), plot=2),
         ],
         hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
         click=("step",),
-        tall=460,
+        tall=320,
         legend=Legend.FOOT,
-        levels=shared.now(facts, 3),
+        levels=shared.now(facts, 2),
     )
+
+
+def set_step(customdata: list[int]) -> None:
+    """Look at the step that was clicked."""
+    kind = TaskKind(link.now().phase_task)
+    take({shared.step_field(kind): int(customdata[0])})
 
 
 def says_how(facts: ClockFacts) -> str:
@@ -230,6 +250,23 @@ def says_how(facts: ClockFacts) -> str:
     )
 
 
+SHOWS = (
+    Say(says_when),
+    Shown(curves, "phase_curves", click=set_step),
+    shared.step_choice("grokking"),
+    Note(says_stretches),
+    Note(says_order),
+    Note(says_measures),
+    Note(says_how),
+)
+
+
+def shows() -> Sequence[Item]:
+    """Before a class the sentence and the curves that it speaks of."""
+    before_a_class = (Say(says_when), Shown(large, "phase_curves_large", room=490))
+    return before_a_class if present.is_on() else SHOWS
+
+
 PANEL = Panel(
     "grokking",
     N_("When did it learn it?"),
@@ -242,13 +279,5 @@ PANEL = Panel(
     mend=lambda series: shared.train(series, "grokking"),
     concepts=("grokking",),
     code=(clock.look, fourier.restricted_loss, fourier.excluded_loss),
-    shows=(
-        Say(says_when),
-        shared.step_choice("grokking"),
-        Shown(curves, "phase_curves", click=click_sets("clock_step"), room=490),
-        Note(says_stretches),
-        Note(says_order),
-        Note(says_measures),
-        Note(says_how),
-    ),
+    shows=shows,
 )

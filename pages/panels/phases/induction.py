@@ -200,7 +200,7 @@ PANEL = Panel(
     shows=(
         Say(says_induction),
         shared.step_choice("induction"),
-        Shown(curves, "induction_curves", click=click_sets("clock_step")),
+        Shown(curves, "induction_curves", click=click_sets("induction_step")),
         OffScreen(
             Beside(
                 Matrix(induction_picture.pattern, "induction_pattern"),

@@ -10,7 +10,7 @@ import streamlit as st
 from blocks.phases.clock import Clock
 from blocks.phases.facts import ClockFacts, clock_facts
 from blocks.phases.recorded import Series, recorded
-from blocks.training.tasks import TaskKind
+from blocks.training.tasks import MODULAR, TaskKind
 from pages.figures import palette
 from pages.figures.chart import Axis, Level
 from pages.show.controls import slide
@@ -37,7 +37,19 @@ def clock(kind: str, state: State) -> Clock:
 
 def shown_step(series: Clock, state: State) -> int:
     """The look that is nearest to the step of the link."""
-    return min(series.setup.steps, key=lambda each: abs(each - state.clock_step))
+    return nearest(series.setup.steps, state[step_field(series.kind)])
+
+
+def nearest(steps: Iterable[int], step: int) -> int:
+    """The look nearest to a step."""
+    return min(steps, key=lambda each: abs(each - step))
+
+
+def step_field(kind: TaskKind) -> str:
+    """The step of the clock that a task is trained on; of one task it says nothing of another."""
+    if kind in MODULAR:
+        return "clock_step"
+    return "induction_step" if kind is TaskKind.INDUCTION else "bit_step"
 
 
 @lru_cache(maxsize=64)
@@ -78,16 +90,16 @@ def seed_choice(place: str) -> None:
     slide("phase_seed", label, range(N_SEEDS), place=place)
 
 
-def step_slider(steps: Iterable[int], step: int, place: str) -> None:
-    """The clock of all panels; `place`: the panel that it stands in."""
-    slide("clock_step", _("Training step"), steps, step, place=place)
+def step_slider(field: str, steps: Iterable[int], step: int, place: str) -> None:
+    """The clock of a training; `place`: the panel that it stands in."""
+    slide(field, _("Training step"), steps, step, place=place)
 
 
 def step_choice(place: str, *, is_aside: bool = True) -> Controls:
     """The clock of a training, in the panel `place`; aside before a class that watches no step."""
 
     def by(series: Clock, step: int) -> None:
-        step_slider(series.setup.steps, step, place)
+        step_slider(step_field(series.kind), series.setup.steps, step, place)
 
     return Controls(by, is_aside=is_aside)
 

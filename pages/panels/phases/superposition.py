@@ -30,7 +30,7 @@ def at(_run: Run | None, state: State) -> tuple[Toy, int]:
         n_features=state.n_toy_features, sparsity=float(state.sparsity), seed=state.phase_seed
     )
     steps = range(0, Toy.n_updates + 1, Toy.every)
-    return series, min(steps, key=lambda each: abs(each - state.clock_step))
+    return series, shared.nearest(steps, state.toy_step)
 
 
 @chooses("sparsity", "n_toy_features", "phase_seed")
@@ -59,7 +59,7 @@ Facts = tuple[Toy, tuple[ToyKept, ...], ToyKept]
 
 def step_choice(series: Toy, step: int) -> None:
     """The clock."""
-    shared.step_slider(range(0, Toy.n_updates + 1, Toy.every), step, "superposition")
+    shared.step_slider("toy_step", range(0, Toy.n_updates + 1, Toy.every), step, "superposition")
 
 
 def says_toy(facts: Facts) -> str:

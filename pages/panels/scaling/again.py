@@ -31,7 +31,17 @@ def says_again(found: Found) -> str:
     )
     values = worth(found)
     value = text.format(few=few, here=values[few], there=expected_worth(few))
-    return sentences(said, value, _says_late(most not in _held(found), values[most]))
+    return sentences(
+        said, value, _says_peak(found), _says_late(most not in _held(found), values[most])
+    )
+
+
+def _says_peak(found: Found) -> str:
+    """How often text has been seen where it is worth most, beyond what was said of before."""
+    values = worth(found)
+    best = max(_held(found), key=lambda each: values.get(each, 1.0))
+    text = _("It is worth most seen {best} times: {peak:.1f} times as much.")
+    return text.format(best=best, peak=values[best]) if best > EPOCHS[2] else ""
 
 
 def _held(found: Found) -> list[int]:
@@ -89,7 +99,7 @@ def worth_chart(found: Found) -> Chart:
         }
     )
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
-    title = _("worth, relative to the same text seen once (logarithmic)")
+    title = _("worth, × the text seen once (logarithmic)")
     return Chart(
         _("What repeated text is worth"),
         rows,

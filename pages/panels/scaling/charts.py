@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from blocks.scaling.lab import PredictFacts, ValleyFacts
+from blocks.scaling.plan import floor
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, Series, band, dots, line
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, Series, band, dots, line
 from pages.panels.scaling.shared import in_flops, size
 from pages.words.language import _
 
@@ -118,4 +119,5 @@ def miss_chart(facts: PredictFacts) -> Chart:
         hover="N = {n:,.0f}: {y:.4f}",
         legend=Legend.FOOT,
         tall=320,
+        levels=[Level(floor(), name=_("entropy: the lowest possible loss"), color=palette.NORM)],
     )

@@ -130,8 +130,9 @@ def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> st
     text = _(
         "The models are GPTs like {whose} with d_model {widths}, at most {layers} layers, "
         "d_head {d_head} and untied embeddings; each gets {n} updates on text of known "
-        "entropy, seed {seed}. Standard weights are initialized as in PyTorch; under muP, the"
-        " weights that write to the stream, and the logits, start at zero."
+        "entropy, with one seed ({seed}) and learning rates a factor of {step:g} apart. Standard "
+        "weights are initialized as in PyTorch; under muP, the weights that write to the "
+        "stream, and the logits, start at zero."
     )
     is_shipped = narrowest(config) == shipped_searches()[0].config
     said = text.format(
@@ -141,6 +142,7 @@ def says_how(config: ModelConfig, optimizer: OptimizerKind, seed: int = 0) -> st
         whose="GPT-2" if is_shipped else _("the one configured in the sidebar"),
         n=transfer.N_TRIED,
         seed=seed,
+        step=transfer.RATE_STEP,
     )
     if optimizer is not OptimizerKind.MUON:
         return said

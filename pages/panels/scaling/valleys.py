@@ -62,6 +62,25 @@ def _says_outside(facts: ValleyFacts) -> str:
     ).format(n=facts.n_outside, all=len(facts.valleys))
 
 
+def says_runs(facts: ValleyFacts) -> str:
+    """What a dot is, and on which side of the law the dearest runs lie, where it is extended."""
+    text = _(
+        "Each dot is one run; where {n_seeds} lie above each other, they differ in their seeds "
+        "alone. Of the {n} runs of the largest budget, {above} lie above the law. It is fitted to "
+        "all budgets at once, and to the right of them it is only extended."
+    )
+    if facts.n_seeds == 1:
+        text = _(
+            "Each dot is one run. Of the {n} runs of the largest budget, {above} lie above the "
+            "law. It is fitted to all budgets at once, and to the right of them it is only "
+            "extended."
+        )
+    above, n = facts.above
+    too_low = _("So for larger budgets it probably promises too low a loss.")
+    said = text.format(n_seeds=facts.n_seeds, n=n, above=above)
+    return sentences(said, too_low if facts.is_too_low else "")
+
+
 def says_law(facts: ValleyFacts) -> str:
     """The five numbers of the law, and how well it holds."""
     text = _(
@@ -124,6 +143,7 @@ def _shown(runs: shared.Runs, counted: Counted, place: Any, *, is_recorded: bool
         facts(valley_chart, runs, counted, key="valley_curves")
     with right:
         facts(best_chart, runs, counted, key="valley_best")
+    note(says_runs(facts_of(runs, counted)))
     note(says_law(facts_of(runs, counted)))
     note(shared.says_trained(is_recorded=is_recorded))
     with present.aside():
@@ -140,7 +160,7 @@ def _estimate() -> None:
     """How long it took where it was recorded."""
     if recorded := shared.recorded_runs():
         n = len(plan.valley_points())
-        text = _("{n} runs, about {time} on a free core")
+        text = _("{n} runs of one seed, about {time} on a free core")
         seconds = long_duration(shared.seconds_of(recorded), _=_)
         st.caption(text.format(n=n, time=seconds))
 
@@ -160,6 +180,7 @@ PANEL = Panel(
     facts=facts_of,
     shows=(
         Beside(Shown(valley_chart, "valley_curves"), Shown(best_chart, "valley_best")),
+        Note(says_runs),
         Note(says_law),
         Table(run_rows, "valley_runs"),
     ),

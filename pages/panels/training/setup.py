@@ -25,13 +25,13 @@ from pages.panels.training import own_text, setup_picture, shared
 from pages.panels.training.setup_picture import plan
 from pages.panels.training.shared import expected_pace
 from pages.panels.training.wanted import STORY_TASKS, row_bounds, wanted, wanted_recipe
-from pages.server import runs
+from pages.server import runs, starts
 from pages.show import everything
 from pages.show.chart import show
 from pages.show.controls import choose, slide, slider
 from pages.show.explain import explained, note
 from pages.show.fold import details
-from pages.show.ways import use_mend
+from pages.show.ways import use_mend, way
 from pages.stage import link, present
 from pages.state.link_fields.training import CORPORA
 from pages.state.values import State
@@ -187,10 +187,14 @@ def says_example(facts: ExampleFacts) -> str:
 def start_row(state: State) -> None:
     """The button that starts, or why it cannot with the way out; what it starts."""
     asked = wanted(state)
+    is_beyond = any({"most", "budget"} & {*fault.values} for fault in asked.faults)
     for i, fault in enumerate((*asked.faults, *shared.REFUSED.take())):
         st.info(say_fault(fault), icon=":material/block:")
-        _mend(fault, key=f"mend_{i}")
-    if any({"most", "budget"} & {*fault.values} for fault in asked.faults):
+        with st.container(horizontal=True):
+            if is_beyond and not i and state.preset != starts.FAST:
+                way(_("Train “Fast learner” instead"), "train_fast", preset=starts.FAST)
+            _mend(fault, key=f"mend_{i}")
+    if is_beyond:
         note(device_line.says_training(state.device))
     with st.container(horizontal=True, vertical_alignment="center", key="expected"):
         st.button(

@@ -60,7 +60,8 @@ def learner(kind: TaskKind, state: State) -> Architecture:
 
 def expected_pace(spec: TrainingSpec) -> Pace | None:
     """How fast it will be here; None where a moment of it cannot be trained."""
-    recipe = spec.recipe.replace(n_steps=N_TRIED, warmup_steps=0)
+    rates = {"learning_rate": 1e-3, "muon_learning_rate": 1e-3}  # no update is quicker for them
+    recipe = spec.recipe.replace(n_steps=N_TRIED, warmup_steps=0, **rates)
     return _pace(dataclasses.replace(spec, recipe=recipe, seed=0))
 
 

@@ -21,7 +21,7 @@ FIELDS: dict[str, Field] = {
     "circuit_text": Field(choice(TEXTS), TEXTS[0]),
     "circuit_token": Field(whole(0, 11), 8),
     "circuit_follow": Field(choice(FOLLOWED), FOLLOWED[0]),
-    "circuit_head": Field(whole(0, 7), 0),
+    "circuit_head": Field(choice(range(8)), "0"),
     "circuit_without": Field(edge_numbers, ""),
     "train_circuit": Field(flag, False),
 }

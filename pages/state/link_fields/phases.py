@@ -20,14 +20,16 @@ class BranchKind(StrEnum):
 
 DECAYS, PERCENTS = ("0", "0.1", "0.3", "1", "3"), ("30", "45", "60", "75", "90")
 LATEST = 10**6
+# Each clock has a step of its own: sums, parity and brackets, induction, features, a dictionary.
+STEPS = ("clock_step", "bit_step", "induction_step", "toy_step", "dictionary_step")
 
 FIELDS: dict[str, Field] = {
     "phase_task": Field(choice(SETUPS), str(TaskKind.MODULAR_ADDITION)),
     "sum_task": Field(choice(("modular_addition", "modular_subtraction")), "modular_addition"),
     "phase_seed": Field(whole(0, 99), 0),
-    "clock_step": Field(whole(0, LATEST), LATEST),
+    **dict.fromkeys(STEPS, Field(whole(0, LATEST), LATEST)),
     "train_phase": Field(flag, False),
-    "key_frequency": Field(whole(0, MOST_KEYS - 1), 0),
+    "key_frequency": Field(choice(range(MOST_KEYS)), "0"),
     "sparsity": Field(choice(tuple(map(str, SPARSITIES))), str(SPARSITIES[-1])),
     "n_toy_features": Field(whole(2, 12), 5),
     "branch_task": Field(
