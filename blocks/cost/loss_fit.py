@@ -31,9 +31,7 @@ def fit_loss(runs: Sequence[Trained]) -> LossFit:
     for fewer trainings than can say five numbers.
     """
     if len(runs) < FEWEST:
-        text = N_(
-            "A law with five parameters cannot be fitted to {n} runs: train at least {fewest}"
-        )
+        text = N_("A law with five parameters cannot be fitted to {n} runs: make at least {fewest}")
         raise ConfigError([Fault(text, {"n": len(runs), "fewest": FEWEST})])
     alphas = betas = np.geomspace(LEAST, MOST, N_POWERS)
     for _round in range(N_ROUNDS):

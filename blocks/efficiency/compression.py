@@ -54,7 +54,7 @@ from blocks.weights.rounded_inputs import (
 
 N_BATCHES, N_BLAMED, N_HELD_OUT, N_SCORES = 4, 2, 4, 2
 NO_TOKENIZER = N_(
-    "This model came without a tokenizer.json, so it cannot read a text: put the file beside "
+    "This model came without a tokenizer.json, so it cannot read text: put the file beside "
     "its weights"
 )
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}

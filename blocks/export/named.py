@@ -27,8 +27,8 @@ OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], ast.operator]] = {
 
 MOST_LAYERS = 256  # that are written one by one
 TOO_MANY = N_(
-    "{n} layers that are not all alike would have to be written one by one. Set n_layers to "
-    "at most {most}."
+    "{n} layers that are not all alike would have to be written out one by one. Set n_layers "
+    "to at most {most}."
 )
 FOLLOWS = {"n_kv_heads": "n_heads"}  # where both are one number, by whose name it goes
 

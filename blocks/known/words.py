@@ -42,9 +42,9 @@ ANSWERS = {
     "count": N_("how often this token has occurred so far"),
     "parity": N_("whether the number of ones so far is even (0) or odd (1)"),
     "majority": N_("whether a or b has occurred more often so far (= for a tie)"),
-    "brackets": N_("whether brackets are balanced (=), open (+) or broken (!)"),
+    "brackets": N_("whether the brackets so far are balanced (=), still open (+) or invalid (!)"),
     "sum-of-two": N_("this digit and the one two places back, added modulo 5"),
-    "sort": N_("the letters in order (an encoder)"),
+    "sort": N_("the letters in alphabetical order (an encoder)"),
 }
 
 INSTRUMENTS = {
@@ -58,13 +58,13 @@ INSTRUMENTS = {
     "leave-one-out": N_("Leave one token out"),
     "logit-lens": N_("Logit lens"),
     "leak-test": N_("Leak test"),
-    "lots": N_("Answers at random"),
+    "lots": N_("Random answers"),
     "last": N_("Always the last ones"),
 }
 QUESTIONS = {
     "names": N_("What is each head called?"),
-    "heads": N_("Without which heads is there no answer?"),
-    "tokens": N_("From which tokens is the answer taken?"),
-    "layer": N_("By which layer has the answer appeared?"),
+    "heads": N_("Which heads does the answer depend on?"),
+    "tokens": N_("Which tokens does the answer come from?"),
+    "layer": N_("After which layer is the answer known?"),
     "leak": N_("Does a token see ahead?"),
 }

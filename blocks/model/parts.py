@@ -36,7 +36,7 @@ EXPERTS, SHARED_EXPERTS, MTP_MODULES = (
     for least, most in ((1, MOST_EXPERTS), (0, MOST_EXPERTS), (0, MOST_MTP_MODULES))
 )
 PARALLEL_NORMS = Between(
-    1, 2, above=N_("parallel_norms ({value}) must be 1 (shared) or 2 (one each): use 2")
+    1, 2, above=N_("parallel_norms ({value}) must be 1 (shared) or 2 (separate): use 2")
 )
 CAPACITY = Between(
     0.0,

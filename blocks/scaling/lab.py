@@ -115,7 +115,7 @@ def valley_facts(runs: Sequence[Trained]) -> ValleyFacts:
     if not fit.is_determined:
         text = N_(
             "These {n} runs do not determine a best size: use runs with more sizes and "
-            "budgets, in which the loss falls as size and number of tokens grow"
+            "budgets, in which the loss falls as the size and the number of tokens grow"
         )
         raise ConfigError([Fault(text, {"n": len(runs)})])
     return ValleyFacts(tuple(runs), fit, found, line_through(found))

@@ -157,7 +157,7 @@ def connected(address: str) -> Any:
     try:
         import ray
     except ImportError:
-        text = N_("Ray is not installed: pip install blockscope[ray]")
+        text = N_("Ray is not installed: run pip install blockscope[ray]")
         raise ConfigError([Fault(text)]) from None
     try:
         if not ray.is_initialized():

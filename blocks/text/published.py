@@ -240,6 +240,6 @@ def _or_none(ask: Callable[[], T]) -> T | None:
 
 DAMAGED = N_("The tokenizer is damaged or of an unsupported kind: download it again")
 UNBOUNDED = N_(
-    "The tokenizer asks for steps that could take a very long time or make a short text very "
+    "The tokenizer requires steps that could take a very long time or make a short text very "
     "long, so it is not opened: use the one that was published with the model"
 )

@@ -130,8 +130,8 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
         yield Fault(text, kinds)
     if teacher.vocab_size != student.vocab_size:
         text = N_(
-            "The teacher's vocabulary has {teacher} tokens, the student's {student}: choose "
-            "a teacher with the same vocabulary"
+            "The teacher's vocabulary has {teacher} tokens, and the student's has {student}: "
+            "choose a teacher with the same vocabulary"
         )
         yield Fault(text, {"teacher": teacher.vocab_size, "student": student.vocab_size})
     is_learned = teacher.position.position_kind is PositionKind.LEARNED

@@ -219,7 +219,7 @@ def _of_llama_kind(found: Metadata, family: str) -> Values:
         values["head_dim"] = d_model // n_heads
     n_values = found.get("attention.value_length")
     if n_values not in (None, values.get("head_dim")):
-        text = N_("Heads with keys of {keys} numbers and values of {values} are not supported here")
+        text = N_("Heads with keys of {keys} and values of {values} numbers are not supported here")
         raise refusal(text, keys=values.get("head_dim"), values=ascii(n_values)[:40])
     return {**values, **_stretched(found, values)}
 

@@ -307,7 +307,7 @@ def _library() -> Any:
     """`huggingface_hub`, which then tells nobody what it is used for. Raises `ConfigError`."""
     if not is_installed():
         text = N_(
-            "Downloading from the Hub needs a library that is not installed: pip install "
+            "Downloading from the Hub needs a library that is not installed: run pip install "
             "huggingface_hub"
         )
         raise refusal(text)
