@@ -72,16 +72,16 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     facts = GrowthFacts(OVER, {"d_model": 8, "n_layers": 8})
     said = in_both(monkeypatch, changes.says_growth, facts)
     assert said["en"].startswith(
-        "Here embeddings hold 50% of the parameters, attention 20%, feed-forward layers 30%."
+        "Here embeddings hold 50% of the parameters, attention 20% and feed-forward layers 30%."
     )
-    assert "at d_model 64, embeddings hold 2.0%; with 64 layers" in said["en"]
+    assert "embeddings hold 2.0% at d_model 64" in said["en"]
     assert "50%" in said["zh"]
     bare = {size: table.assign(embeddings=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=bare))["en"]
     assert said.endswith("feed-forward layers 30%.")
     mixed = {size: table.assign(mixer=0.2, attention=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=mixed))["en"]
-    assert "the token mixer 20%, feed-forward layers 30%." in said
+    assert "the token mixer 20% and feed-forward layers 30%." in said
 
 
 COUNTED = CountFacts(
@@ -101,9 +101,9 @@ COUNTED = CountFacts(
 def test_the_breakdown(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, breakdown.says_breakdown, COUNTED)
     assert said["en"] == (
-        "The largest part is embedding: 60% of the total. Norms hold 40 parameters (4.0%), biases "
-        "60 (6.0%). The token embedding holds 60% of the total; it is tied to the output matrix, "
-        "so it counts once."
+        "The largest part is embedding: 60% of the total. Norms hold 40 parameters (4.0%), and "
+        "biases 60 (6.0%). The token embedding holds 60% of the total; it is tied to the output "
+        "matrix, so it counts once."
     )
     assert "60%" in said["zh"] and "4.0%" in said["zh"]
     untied = replace(COUNTED, is_tied=False)

@@ -87,7 +87,9 @@ def says_breakdown(facts: CountFacts) -> str:
     largest = percent(facts.share(facts.kinds[facts.largest]))
     text = _("The largest part is {kind}: {share} of the total.")
     said = [text.format(kind=shared.kind_name(facts.largest), share=largest)]
-    text = _("Norms hold {norms:,} parameters ({norm_share}), biases {biases:,} ({bias_share}).")
+    text = _(
+        "Norms hold {norms:,} parameters ({norm_share}), and biases {biases:,} ({bias_share})."
+    )
     shares = {
         "norm_share": percent(facts.share(norms)),
         "bias_share": percent(facts.share(facts.biases)),

@@ -96,8 +96,8 @@ WHY = {
     ),
     "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_(
-        "Adds the parameters of one more layer of the same kind (in an encoder–decoder, one "
-        "per stack)."
+        "This adds the parameters of one more layer of the same kind (in an encoder–decoder, "
+        "one per stack)."
     ),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
@@ -123,20 +123,20 @@ def says_growth(facts: GrowthFacts) -> str:
     """How the share of embeddings falls, over width and over depth."""
     text = _(
         "Here embeddings hold {embeddings:percent} of the parameters, attention "
-        "{attention:percent}, feed-forward layers {feed_forward:percent}."
+        "{attention:percent} and feed-forward layers {feed_forward:percent}."
     )
     if facts.shares["mixer"]:
         text = _(
             "Here embeddings hold {embeddings:percent} of the parameters, the token mixer "
-            "{mixer:percent}, feed-forward layers {feed_forward:percent}."
+            "{mixer:percent} and feed-forward layers {feed_forward:percent}."
         )
     said = fill(text, facts.shares)
     if not facts.shares["embeddings"]:
         return said
     text = _(
-        "Embeddings grow with d_model, layers with its square: at d_model {wide[0]:,}, "
-        "embeddings hold {wide[1]:percent}; with {deep[0]} layers at the current width, "
-        "{deep[1]:percent}."
+        "Embeddings grow with d_model, but layers grow with its square: embeddings hold "
+        "{wide[1]:percent} at d_model {wide[0]:,}, and {deep[1]:percent} with {deep[0]} "
+        "layers at the current width."
     )
     wide, deep = (facts.at_the_end(size) for size in facts.over)
     return sentences(said, fill(text, wide=wide, deep=deep))

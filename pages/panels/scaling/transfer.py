@@ -76,7 +76,7 @@ def says_slopes(facts: SlopeFacts) -> str:
     text = _(
         "After {n} updates at the same learning rate, the change in the residual stream after"
         " the last layer scales as width to the power {stream:.2f}, and that in the logits as"
-        " width to the power {logits:.2f}. Under muP the powers are {mup_stream:.2f} and "
+        " width to the power {logits:.2f}. Under muP the exponents are {mup_stream:.2f} and "
         "{mup_logits:.2f}."
     )
     stream, logits = facts.slopes(Scheme.STANDARD)

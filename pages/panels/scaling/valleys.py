@@ -76,7 +76,7 @@ def says_runs(facts: ValleyFacts) -> str:
             "extended."
         )
     above, n = facts.above
-    too_low = _("So for larger budgets it probably promises too low a loss.")
+    too_low = _("So for larger budgets it probably predicts too low a loss.")
     said = text.format(n_seeds=facts.n_seeds, n=n, above=above)
     return sentences(said, too_low if facts.is_too_low else "")
 

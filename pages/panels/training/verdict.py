@@ -57,7 +57,7 @@ def what_a_change_brings(state: State) -> None:
         note(
             _(
                 "The run with the current settings uses up tokens, FLOPs and time; with the "
-                "change, the model is trained from the same seeds for as many updates as each"
+                "change, the model is trained with the same seeds for as many updates as each"
                 " of these three budgets allows. Check whether an interval crosses 0, and "
                 "whether the three agree."
             )
@@ -108,8 +108,8 @@ def says_verdicts(found: tuple[Verdict, ...]) -> str:
 def _says(found: Verdict) -> str:
     if len(found.differences) == 1:
         return _(
-            "With {currency}, the loss with the one seed differs by {mean:+.3f} nats, which is "
-            "not conclusive."
+            "With {currency} and only one seed, the loss differs by {mean:+.3f} nats, which "
+            "is not conclusive."
         ).format(currency=_(NAMES[found.currency]), mean=found.mean)
     return _(ANSWERS[found.answer]).format(
         currency=_(NAMES[found.currency]), mean=found.mean, width=found.half_width
