@@ -139,6 +139,7 @@ def widths() -> tuple[int, int]:
     return min(found), max(found)
 
 
+@lru_cache(maxsize=256)
 def _width(size: float) -> int:
     """The width of the model that is nearest in size, in powers."""
     widths = range(STEP, 1024, STEP)
