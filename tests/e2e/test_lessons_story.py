@@ -105,29 +105,26 @@ def scrolled(page: Page) -> int:
     return page.get_by_test_id("stMain").evaluate("main => main.scrollTop")
 
 
-def test_a_guess_comes_to_the_wall_and_the_answer_to_the_learner_by_itself(
-    reader: Reader, other_reader: Reader
-):
-    leader = reader.open(f"{FIRST}&lang=en")
+def room_of(leader: Page) -> str:
+    """A room for a class, opened in front of a lesson; returns its code."""
     at(leader, "for_a_class").get_by_role("button").click()
     at(leader, "open_room").get_by_role("button").click()
     expect(at(leader, "wall")).to_be_visible()
     settle(leader)
-    code = parse_qs(urlsplit(leader.url).query)["room"][0]
+    return parse_qs(urlsplit(leader.url).query)["room"][0]
+
+
+def test_a_guess_comes_to_the_wall_and_the_answer_to_the_learner_by_itself(
+    reader: Reader, other_reader: Reader
+):
+    code = room_of(leader := reader.open(f"{FIRST}&lang=en"))
     at(leader, "join").get_by_role("button").click()
     dialog = leader.get_by_test_id("stDialog")
     expect(dialog.get_by_role("img")).to_be_visible()
     joining = urlsplit(dialog.get_by_test_id("stCode").inner_text().strip())
     assert (joining.path, joining.query) == ("/", f"room={code}")
     leader.keyboard.press("Escape")
-    learner = other_reader.load(BETWEEN)
-    other_reader.load(f"/?room={code}")  # leads to the lesson
-    for key in ("left_lesson", "back_to_room"):  # Home twice, since Streamlit writes two entries
-        go_back(learner)
-        expect(at(learner, key)).to_be_visible()
-    go_back(learner)
-    learner.wait_for_url(f"**{BETWEEN}*")
-    other_reader.load(f"/?room={code}")
+    learner = other_reader.load(f"/?room={code}")  # leads to the lesson
     learner.get_by_role("radiogroup").locator("label").nth(1).click()
     at(learner, "lesson_on").get_by_role("button").click()
     expect(at(leader, "wall")).to_contain_text("1 guess ·")
@@ -137,3 +134,15 @@ def test_a_guess_comes_to_the_wall_and_the_answer_to_the_learner_by_itself(
     expect(at(learner, "lesson_verdict")).to_be_visible()  # by itself
     at(leader, "lesson_on").get_by_role("button").click()
     learner.wait_for_url("**lesson_step=1**")
+
+
+@pytest.mark.exhaustive
+def test_back_leads_out_of_a_room(reader: Reader, other_reader: Reader):
+    code = room_of(reader.open(f"{FIRST}&lang=en"))
+    learner = other_reader.load(BETWEEN)
+    other_reader.load(f"/?room={code}")
+    for key in ("left_lesson", "back_to_room"):  # Home twice, since Streamlit writes two entries
+        go_back(learner)
+        expect(at(learner, key)).to_be_visible()
+    go_back(learner)
+    learner.wait_for_url(f"**{BETWEEN}*")

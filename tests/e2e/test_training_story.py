@@ -53,6 +53,7 @@ def test_a_model_learns_before_ones_eyes_and_can_be_opened(reader: Reader):
     assert page.get_by_test_id("stAlert").filter(has_text="Adjusted").count() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_page_that_was_closed_is_found_again_by_its_link(reader: Reader, other_reader: Reader):
     page = reader.open(f"/training?{SHORT}&n_steps=20000")
     run_id = start(page)

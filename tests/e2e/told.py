@@ -122,12 +122,6 @@ def expect_query(page: Page, **settings: str) -> None:
         raise AssertionError(f"{page.url} does not come to say {settings}")
 
 
-def sentences(page: Page) -> list[str]:
-    """What the page says about this run, sidebar left out."""
-    texts = page.get_by_test_id("stMain").get_by_test_id("stMarkdownContainer").all_inner_texts()
-    return [text for text in texts if text.strip()]
-
-
 def plot(page: Page, key: str, script: str) -> Any:
     """What a script reads off a chart (`chart`: Plotly's element)."""
     chart = at(page, key).locator(".js-plotly-plot")
