@@ -62,6 +62,7 @@ def test_text_becomes_the_same_tokens(found, their_tokenizer):
         assert found.tokenizer.encode(text) == their_tokenizer.encode(text)
 
 
+@pytest.mark.exhaustive
 def test_logits_and_patterns_are_those_of_transformers(found, model, theirs):
     from blocks import record
 
@@ -173,6 +174,7 @@ def test_two_generations_of_sinks_are_set_apart_and_looked_past(recorded):
     assert loud.token == 0 and loud.rms > 100 * loud.median_after
 
 
+@pytest.mark.exhaustive
 def test_one_unit_writes_the_value_that_the_text_hangs_on(recorded, theirs):
     from torch.nn.functional import cross_entropy
 
@@ -236,6 +238,7 @@ def on_paragraph(found):
     return on_text(found, paragraph("en"))
 
 
+@pytest.mark.exhaustive
 def test_its_perplexity_on_half_a_text_is_that_of_transformers(on_paragraph, found, model, theirs):
     from blocks.corpora.paragraphs import paragraph
 
@@ -265,6 +268,7 @@ def test_gptq_and_awq_mend_what_rounding_breaks_in_the_layer_of_the_outlier(on_p
         assert inputs.output_error(weight, mended) < 0.5 * nearest, way
 
 
+@pytest.mark.exhaustive
 def test_mary_against_john_is_taken_apart_as_by_hooks_on_transformers(recorded, theirs, found):
     from blocks.inspection.logit_difference import changes_of, direct
     from blocks.observe.sweep import outputs_of_each
