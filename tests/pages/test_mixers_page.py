@@ -40,6 +40,7 @@ BESIDE = [
 
 
 @pytest.mark.parametrize("page", BESIDE)
+@pytest.mark.thinned
 def test_a_state_stands_beside_attention(page: str):
     kept = "A=preset%3Dcourse%26d_model%3D32%26n_heads%3D4%26n_layers%3D2%26token_mixer%3D"
     at = opened(page, **SMALL, kept=kept + "gated_delta", n_new_tokens=2)

@@ -5,18 +5,14 @@ from opened import HOME, NO_NUMBER, assert_works, opened, said, words_in_picture
 
 WILD = {"norm_kind": "none", "dtype": "float16", "activation": "relu_squared", "n_layers": 48}
 SIZES = {"preset": "course", "d_model": 64, "n_heads": 4, "d_ff": 1024}
-GPT = ("next", "leave-one-out", "writing", "kv-cache", "logit-lens", "surprise", "ablation", "all")
-PANELS = {
-    HOME: ("",),
-    "pages/gpt.py": GPT,
-    "pages/encoder.py": ("prediction", "layers", "heads", "ablation", "all"),
-    "pages/attention.py": ("contribution-graph", "ablation"),
-}
+GPT, ENCODER, ATTENTION = "pages/gpt.py", "pages/encoder.py", "pages/attention.py"
+PANELS = [
+    *((HOME, ""), (GPT, "next"), (GPT, "all"), (ENCODER, "all")),
+    *((ATTENTION, "contribution-graph"), (ATTENTION, "ablation")),
+]
 
 
-@pytest.mark.parametrize(
-    ("page", "panel"), [(page, panel) for page, panels in PANELS.items() for panel in panels]
-)
+@pytest.mark.parametrize(("page", "panel"), PANELS)
 def test_numbers_that_overflow_predict_nothing(page: str, panel: str):
     at = opened(page, **SIZES, **WILD, panel=panel or None)
     assert_works(at, warnings=None)

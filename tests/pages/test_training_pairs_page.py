@@ -68,6 +68,7 @@ def test_the_learner_brings_its_own_rows_and_updates():
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.thinned
 def test_translations_stand_beside_the_right_ones_and_all_is_shown(lang: str):
     at = finished(lang=lang, panel="all")
     assert_works(at)
