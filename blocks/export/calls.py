@@ -5,7 +5,7 @@ import functools
 import inspect
 import textwrap
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from typing import Any
 
 from blocks.export.expressions import Expressions
@@ -13,6 +13,7 @@ from blocks.export.sources import Put, copied, is_identity, is_ours, only_line, 
 from blocks.export.targets import (
     Calls,
     bound,
+    by_name,
     is_of_self,
     is_own,
     name_in_torch,
@@ -22,11 +23,11 @@ from blocks.export.targets import (
 )
 from blocks.export.values import (
     SOME,
+    Counted,
     Found,
     Known,
     Method,
     Modules,
-    Partly,
     Target,
     Value,
     either,
@@ -49,7 +50,7 @@ class Calling(Expressions):
     def call(self, node: ast.Call, *, for_effect: bool = False) -> Found:
         """A call, of which what is known of its arguments falls away."""
         function = self.visit(node.func)
-        args = list(self.arguments(node.args))
+        args = [self.visit(each) for each in node.args]
         keywords = {each.arg: self.visit(each.value) for each in node.keywords if each.arg}
         loose = [each for each in node.keywords if not each.arg]
         for each in loose:
@@ -69,19 +70,6 @@ class Calling(Expressions):
             return Found(SOME, written)
         return self.of_targets(function, calls, args, keywords, for_effect=for_effect)
 
-    def arguments(self, nodes: Iterable[ast.expr]) -> Iterator[Found]:
-        """The arguments of a call; a known tuple with a star is taken apart."""
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                yield self.visit(node)
-                continue
-            found = self.visit(node.value)
-            if isinstance(found.value, Known) and isinstance(found.value.value, tuple):
-                for value in map(Known, found.value.value):
-                    yield Found(value, literal(value) or ast.Constant(value.value))
-            else:
-                yield Found(SOME, ast.Starred(found.node))
-
     def special(
         self, function: Found, args: list[Found], keywords: dict[str, Found]
     ) -> Found | None:
@@ -94,19 +82,11 @@ class Calling(Expressions):
             return Found(Known(False), ast.Constant(False))
         if value is shared_causal:
             plain = Found(Known(causal), ast.Name(causal.__name__))
-            return self.of_targets(plain, [(Target(None, causal), (), {})], args, keywords)
+            return self.of_targets(plain, [Target(None, causal)], args, keywords)
         if value in (in_training_mode, updates_statistics):
             return Found(SOME, ast.Attribute(ast.Name("self"), "training"))
-        if value is functools.partial:
-            return self.partly(function, args, keywords)
         if value is isinstance and args[1].value == Known(OnDevice):  # where a graph writes
             return Found(Known(False), ast.Constant(False))
-        if value is isinstance and isinstance(args[0].value, Modules):
-            classes = args[1].value
-            if isinstance(classes, Known):
-                answers = {isinstance(each, classes.value) for each in args[0].value.of}
-                if len(answers) == 1:
-                    return Found(Known(answers.pop()), ast.Constant(True))
         return self.of_torch(function, args, keywords)
 
     def of_torch(
@@ -126,10 +106,9 @@ class Calling(Expressions):
             words = [ast.keyword(name, each.node) for name, each in keywords.items()]
             name = name_in_torch(value)
             return Found(SOME, ast.Call(name, [each.node for each in args], words))
-        if value in (enumerate, zip) and args:
+        if value is enumerate:
             words = [ast.keyword(name, each.node) for name, each in keywords.items()]
-            parts = tuple(each.value for each in args)
-            over = Partly(function.value, parts, ())
+            over = Counted(args[0].value)
             return Found(over, ast.Call(function.node, [each.node for each in args], words))
         return None
 
@@ -141,32 +120,6 @@ class Calling(Expressions):
         inner = type(self)(self.whole, Target(None, value), {})
         inner.env = {a.arg: each for a, each in zip(found[0].args.args, args, strict=True)}
         return inner.visit(found[0].body)
-
-    def partly(self, function: Found, args: list[Found], keywords: dict[str, Found]) -> Found:
-        """`partial(f, …)` with the arguments that are still asked for; f where none is."""
-        first, *others = args
-        value = Partly(
-            first.value,
-            tuple(each.value for each in others),
-            tuple((name, each.value) for name, each in keywords.items()),
-        )
-        calls = resolved(first.value)
-        if calls is None:
-            words = [ast.keyword(name, each.node) for name, each in keywords.items()]
-            return Found(value, ast.Call(function.node, [each.node for each in args], words))
-        for target, _args, _keywords in calls:
-            names = [a.arg for a in parameters_of(target)]
-            for name, each in keywords.items():
-                if name in names and target in self.whole.arguments:
-                    self.whole.note(target, {name: each})
-        kept = set().union(*(self.whole.read_by(target) for target, _, _ in calls))
-        for target, _args, _keywords in calls:  # what one of them reads is given to all
-            known = {a.arg for a in parameters_of(target)}
-            self.whole.keep(target, known & kept & keywords.keys())
-        words = [ast.keyword(name, each.node) for name, each in keywords.items() if name in kept]
-        if not words and not others:
-            return Found(value, first.node)
-        return Found(value, ast.Call(function.node, [each.node for each in args], words))
 
     def of_targets(
         self,
@@ -208,36 +161,35 @@ class Calling(Expressions):
         """What each function gives back; and, of those of ours, where its arguments stand."""
         values: list[Value] = []
         places: list[tuple[Target, dict[str, int | str]]] = []
-        for target, before, words in calls:
+        for target in calls:
             if target is None:  # a part that torch has
                 values.append(SOME)
                 continue
-            more = {name: Found(value, ast.Name(name)) for name, value in words.items()}
-            first = [Found(value, ast.Name("_")) for value in before]
-            given = bound(target, [*first, *args], more | keywords)
-            given = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
+            given = by_name(bound(target, args, keywords))
             self.whole.note(target, given)
+            self.hand_on(given)
             values.append(self.whole.run(target, given)[0])
-            places.append((target, placed(target, len(first), args, keywords)))
+            places.append((target, placed(target, args, keywords)))
         return values, places
 
+    def hand_on(self, given: Mapping[str, Found]) -> None:
+        """Note that a part which is an argument is called there, with one thing."""
+        parts = [each.value for each in given.values() if isinstance(each.value, Modules)]
+        for target in (each for part in parts for each in resolved(part) or () if each):
+            self.whole.note(target, by_name(bound(target, [Found(SOME, ast.Name("_"))], {})))
+            self.whole.keep(target, [parameters_of(target)[0].arg])
+
     def inlined(
-        self,
-        function: Found,
-        call: tuple[Any, Any, Any],
-        args: list[Found],
-        keywords: dict[str, Found],
+        self, function: Found, target: Target | None, args: list[Found], keywords: dict[str, Found]
     ) -> ast.expr | None:
         """A method of this part that is one line, in place; None where it is more.
 
         Any function that only gives back an argument is that argument.
         """
-        target = call[0]
-        if call[1] or call[2]:
+        if target is None:
             return None
         given = bound(target, args, keywords)
-        by_name = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
-        line = only_line(tidied(self.whole.run(target, by_name)[1]))
+        line = only_line(tidied(self.whole.run(target, by_name(given))[1]))
         is_method = isinstance(function.value, Method) and is_own(function.node)
         is_short = isinstance(line, ast.Call | ast.BinOp | ast.Attribute | ast.Name)
         is_argument = isinstance(line, ast.Name) and line.id in given

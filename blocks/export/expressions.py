@@ -4,7 +4,7 @@ import ast
 import builtins
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
@@ -47,7 +47,6 @@ class Expressions:
         self.returned: list[Value] = []
         self.stores: dict[str, int] = {}  # how often a name is given a value
         self.tables: dict[str, ast.Dict] = {}
-        self.before: list[ast.stmt] = []  # what a statement needs to have happened
         for name, found in given.items():
             short = literal(found.value)
             is_inline = not isinstance(found.node, ast.Name) or found.node.id != name
@@ -164,20 +163,10 @@ class Expressions:
         return Found(value, short or (found[0].node if len(texts) == 1 else node))
 
     def see_Subscript(self, node: ast.Subscript) -> Found:  # noqa: N802
-        """One of several, where these are known."""
+        """The part that another one holds."""
         owner, place = self.visit(node.value), self.visit(node.slice)
         node = ast.Subscript(owner.node, place.node)
-        if isinstance(owner.value, Held):
-            return Found(owner.value.of, node)
-        if isinstance(owner.value, Modules):
-            element = element_of(owner.value)
-            return Found(element if not isinstance(element, tuple) else SOME, node)
-        if not isinstance(owner.value, Known) or not isinstance(place.value, Known):
-            return Found(SOME, node)
-        if not isinstance(owner.value.value, tuple | list | dict):
-            return Found(SOME, node)
-        known = Known(owner.value.value[place.value.value])
-        return Found(known, literal(known) or node)
+        return Found(owner.value.of if isinstance(owner.value, Held) else SOME, node)
 
     def see_Slice(self, node: ast.Slice) -> Found:  # noqa: N802
         """From 0 on is from the start."""
@@ -185,16 +174,6 @@ class Expressions:
         if isinstance(node.lower, ast.Constant) and node.lower.value == 0:
             node.lower = None
         return found
-
-    def see_NamedExpr(self, node: ast.NamedExpr) -> Found:  # noqa: N802
-        """A name for a value, given before the statement where it is no path."""
-        found = self.visit(node.value)
-        is_path = isinstance(found.node, ast.Attribute | ast.Name | ast.Constant)
-        if not is_path:
-            self.before.append(ast.Assign([ast.Name(node.target.id, ast.Store())], found.node))
-        place = found.node if is_path else ast.Name(node.target.id)
-        self.env[node.target.id] = Found(found.value, place)
-        return Found(found.value, place)
 
     def see_IfExp(self, node: ast.IfExp) -> Found:  # noqa: N802
         """Only the value that is taken, where that is known."""
@@ -287,8 +266,15 @@ class Expressions:
         return Found(SOME, written)
 
     def see_Lambda(self, node: ast.Lambda) -> Found:  # noqa: N802
-        """A function within."""
-        return self.in_scope([each.arg for each in node.args.args], node)
+        """A function within, with its own names; one that only hands them on is what it calls."""
+        names, before = [each.arg for each in node.args.args], dict(self.env)
+        self.env |= {name: Found(ANY, ast.Name(name)) for name in names}
+        node.body = body = self.visit(node.body).node
+        self.env = before
+        if isinstance(body, ast.Call) and not body.keywords:
+            given = [each.id if isinstance(each, ast.Name) else "" for each in body.args]
+            return Found(SOME, body.func if given == names else node)
+        return Found(SOME, node)
 
     def comprehension(self, node: Any) -> Found:
         """A list, set or generator: its names are its own."""
@@ -305,11 +291,3 @@ class Expressions:
         return Found(SOME, node)
 
     see_GeneratorExp = see_ListComp = see_SetComp = see_DictComp = comprehension  # noqa: N815
-
-    def in_scope(self, names: Iterable[str], node: ast.Lambda) -> Found:
-        """A function within: its parameters are its own."""
-        before = dict(self.env)
-        self.env |= {name: Found(ANY, ast.Name(name)) for name in names}
-        node.body = self.visit(node.body).node
-        self.env = before
-        return Found(SOME, node)

@@ -176,8 +176,7 @@ class Body(Calling):
             said = getattr(statement, COMMENT, "")
             if done and said and not hasattr(statement, "body"):
                 setattr(done[-1], COMMENT, said)
-            out += [*self.before, *done]
-            self.before = []
+            out += done
             if ends:
                 return out, True
         return out, False
@@ -261,13 +260,6 @@ class Body(Calling):
         ):
             pairs = list(zip(target.elts, node.value.elts, strict=True))
             found = [self.visit(value) for _, value in pairs]
-            if any(isinstance(each.value, Known) for each in found):
-                for (name, _), each in zip(pairs, found, strict=True):
-                    self.bind(name, each)
-                return [
-                    ast.Assign([name], each.node)
-                    for (name, _), each in zip(pairs, found, strict=True)
-                ], False
             node.value = ast.Tuple([each.node for each in found])
             for (name, _), each in zip(pairs, found, strict=True):
                 self.bind(name, each)
@@ -304,9 +296,9 @@ class Body(Calling):
                 self.tables[target.id] = found.node
             self.env[target.id] = Found(found.value, short or ast.Name(target.id))
         elif isinstance(target, ast.Tuple | ast.List):
-            for each, value in zip(target.elts, self.parts(found, len(target.elts)), strict=True):
+            for each in target.elts:
                 place = ast.Name(each.id) if isinstance(each, ast.Name) else each
-                self.bind(each, Found(value, place))
+                self.bind(each, Found(SOME, place))
         elif not isinstance(target, ast.Starred):
             for name, value in ast.iter_fields(target):
                 if isinstance(value, ast.expr):
@@ -320,22 +312,12 @@ class Body(Calling):
             and self.stores.get(node.id, 0) <= (node.id not in self.given)
         )
 
-    def parts(self, found: Found, n: int) -> list[Value]:
-        """What `a, b = …` takes apart."""
-        value = found.value
-        if isinstance(value, Known) and isinstance(value.value, tuple) and len(value.value) == n:
-            return [Known(each) for each in value.value]
-        return [SOME] * n
-
     def do_If(self, node: ast.If) -> tuple[list[ast.stmt], bool]:  # noqa: N802
         """Only the branch that is taken, where that is known."""
         test = self.visit(node.test)
         truth = truth_of(test.value)
         if truth is not None:
-            needed, self.before = self.before, []
-            done, ends = self.block(node.body if truth else node.orelse)
-            return [*needed, *done], ends
-        needed, self.before = self.before, []
+            return self.block(node.body if truth else node.orelse)
         before = dict(self.env)
         self.refine(node.test, True)
         then, then_ends = self.block(node.body)
@@ -349,7 +331,7 @@ class Body(Calling):
         else:
             self.env = joined(after_then, self.env)
         node.test, node.body, node.orelse = test.node, then or [ast.Pass()], otherwise
-        return [*needed, node], then_ends and otherwise_ends
+        return [node], then_ends and otherwise_ends
 
     def do_For(self, node: ast.For) -> tuple[list[ast.stmt], bool]:  # noqa: N802
         """What a turn leaves is what the next one begins with."""

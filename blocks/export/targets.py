@@ -11,21 +11,10 @@ from torch import nn
 
 from blocks.export.named import plain
 from blocks.export.sources import is_identity, is_leaf, is_name, is_ours, source_of
-from blocks.export.values import (
-    ANY,
-    Choice,
-    Found,
-    Known,
-    Method,
-    Modules,
-    Partly,
-    Target,
-    Value,
-    literal,
-)
+from blocks.export.values import ANY, Found, Known, Method, Modules, Target, Value, literal
 from blocks.model.dropout import Dropout
 
-Calls = list[tuple[Any, tuple[Value, ...], dict[str, Value]]]
+Calls = list[Target | None]  # None: a part as torch has it, or one that returns what it gets
 
 
 def is_own(node: ast.expr) -> bool:
@@ -64,28 +53,16 @@ def resolved(value: Value) -> Calls | None:
             return None
         odd = [None for each in value.of if is_leaf(each) or is_identity(each)][:1]
         ours = [kind for kind in kinds if is_ours(kind) and not issubclass(kind, Dropout)]
-        found: Calls = [(Target(kind, kind.forward), (), {}) for kind in ours]
-        return [*found, *((each, (), {}) for each in odd)]
+        return [*(Target(kind, kind.forward) for kind in ours), *odd]
     if isinstance(value, Method):
         kinds = dict.fromkeys(map(type, value.owner.of))
         if not all(is_ours(kind) for kind in kinds):
             return None
-        return [(Target(kind, getattr(kind, value.name)), (), {}) for kind in kinds]
-    if isinstance(value, Partly):
-        inner = resolved(value.function)
-        if inner is None:
-            return None
-        return [
-            (target, (*before, *value.args), words | dict(value.keywords))
-            for target, before, words in inner
-        ]
-    if isinstance(value, Choice):
-        every = [resolved(each) for each in value.of]
-        return None if None in every else [each for some in every for each in some or ()]
+        return [Target(kind, getattr(kind, value.name)) for kind in kinds]
     if isinstance(value, Known) and is_ours(value.value):
         function = inspect.unwrap(value.value)
         if isinstance(function, types.FunctionType):
-            return [(Target(None, function), (), {})]
+            return [Target(None, function)]
     return None
 
 
@@ -98,14 +75,11 @@ def parameters_of(target: Target) -> list[ast.arg]:
 
 
 def placed(
-    target: Target, n_before: int, args: list[Found], keywords: Mapping[str, Found]
+    target: Target, args: list[Found], keywords: Mapping[str, Found]
 ) -> dict[str, int | str]:
     """Return where a call gives each parameter: the number of the argument, or its keyword."""
     names = [each.arg for each in parameters_of(target)]
-    where: dict[str, int | str] = {}
-    for i in range(len(args)):
-        if n_before + i < len(names):
-            where[names[n_before + i]] = i
+    where: dict[str, int | str] = {name: i for i, name in enumerate(names[: len(args)])}
     return where | {name: name for name in keywords if name in names}
 
 
@@ -126,3 +100,8 @@ def bound(target: Target, args: list[Found], keywords: Mapping[str, Found]) -> d
             value = Known(usual[name]) if name in usual else ANY
             given[name] = Found(value, literal(value) or ast.Name(name))
     return {name: given[name] for name in names}
+
+
+def by_name(given: Mapping[str, Found]) -> dict[str, Found]:
+    """The same values under the names that they have within the function."""
+    return {name: Found(each.value, ast.Name(name)) for name, each in given.items()}

@@ -63,19 +63,10 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Partly:
-    """A function that has some of its arguments, as of `functools.partial`."""
+class Counted:
+    """What `enumerate` goes through."""
 
-    function: "Value"
-    args: tuple["Value", ...]
-    keywords: tuple[tuple[str, "Value"], ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several functions."""
-
-    of: tuple["Value", ...]
+    of: "Value"
 
 
 @dataclass(frozen=True)
@@ -85,7 +76,7 @@ class Something:
     may_be_none: bool = False
 
 
-Value = Known | Modules | Held | Method | Partly | Choice | Something
+Value = Known | Modules | Held | Method | Counted | Something
 
 
 SOME, ANY, NOTHING = Something(), Something(may_be_none=True), Known(None)
@@ -124,15 +115,7 @@ def either(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, Modules) and isinstance(b, Modules):
         return Modules(tuple(dict.fromkeys((*a.of, *b.of))))
-    kinds = Modules | Method | Partly | Choice
-    if isinstance(a, kinds) and isinstance(b, kinds):
-        both = (*_choices(a), *_choices(b))
-        return Choice(tuple(dict.fromkeys(both)))
     return ANY if may_be_none(a) or may_be_none(b) else SOME
-
-
-def _choices(value: Value) -> tuple[Value, ...]:
-    return value.of if isinstance(value, Choice) else (value,)
 
 
 def may_be_none(value: Value) -> bool:
@@ -169,7 +152,7 @@ def truth_of(value: Value) -> bool | None:
             return None
     if isinstance(value, Held):
         return True if value.always else None
-    return True if isinstance(value, Modules | Method | Partly | Choice) else None
+    return True if isinstance(value, Modules | Method) else None
 
 
 def compared(left: Value, sign: ast.cmpop, right: Value) -> bool | None:
@@ -202,10 +185,9 @@ def element_of(value: Value) -> Value | tuple[Value, ...]:
     if isinstance(value, Modules):
         inner = [each for one in value.of for each in one.children()]
         return Modules(tuple(dict.fromkeys(inner)))
-    if isinstance(value, Partly) and isinstance(value.function, Known):
-        parts = tuple(map(element_of, value.args))
-        flat = tuple(each if not isinstance(each, tuple) else SOME for each in parts)
-        return (SOME, *flat) if value.function.value is enumerate else flat
+    if isinstance(value, Counted):
+        element = element_of(value.of)
+        return SOME, SOME if isinstance(element, tuple) else element
     return SOME
 
 

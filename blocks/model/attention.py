@@ -91,7 +91,8 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Attend in every head, concatenate, project: (batch, query, d_model)."""
         head_out = self.heads(q, k, v, mask, start)
-        if (gate := self.gate(x)) is not None:
+        gate = self.gate(x)
+        if gate is not None:
             head_out = gate * head_out
         return self.project(head_out)
 

@@ -1,7 +1,5 @@
 """One layer of a Transformer: attention, then the feed-forward layer."""
 
-from functools import partial
-
 from torch import Tensor, nn
 
 from blocks.model.attention import Attention, CrossAttention
@@ -59,7 +57,7 @@ class EncoderLayer(nn.Module):
     ) -> Tensor:
         """Apply self-attention, then feed-forward."""
         x = self.resid_pre(x)
-        x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
+        x = self.attention_residual(x, lambda h: self.attention(h, mask, past))
         return self.feed_forward_residual(x, self.feed_forward)
 
 
@@ -79,8 +77,8 @@ class AttentionLayer(nn.Module):
         self, x: Tensor, mask: Tensor | None = None, past: Cache | HeldLayer | None = None
     ) -> Tensor:
         """Tokens read from each other."""
-        read = partial(self.attention, mask=mask, past=past)
-        return self.attention_residual(self.resid_pre(x), read)
+        x = self.resid_pre(x)
+        return self.attention_residual(x, lambda h: self.attention(h, mask, past))
 
 
 class ParallelLayer(nn.Module):
@@ -154,7 +152,8 @@ class DecoderLayer(nn.Module):
         may see a key.
         """
         x = self.resid_pre(x)
-        x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
-        read = partial(self.cross_attention, memory=memory, mask=memory_mask, past=cross_past)
-        x = self.cross_attention_residual(x, read)
+        x = self.attention_residual(x, lambda h: self.attention(h, mask, past))
+        x = self.cross_attention_residual(
+            x, lambda h: self.cross_attention(h, memory, memory_mask, cross_past)
+        )
         return x if self.is_narrow else self.feed_forward_residual(x, self.feed_forward)

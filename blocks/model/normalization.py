@@ -128,7 +128,8 @@ class BatchNorm(Norm):
         if updates_statistics():
             self.follow(mean.detach(), var.detach(), n=x.shape[0] * x.shape[1])
         normal = ((x - mean) * torch.rsqrt(var + self.eps)).to(x.dtype)
-        if (scale := self.scale) is not None:
+        scale = self.scale
+        if scale is not None:
             normal = normal * scale
         return self.out(normal if self.bias is None else normal + self.bias)
 
