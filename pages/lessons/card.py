@@ -211,7 +211,7 @@ def _task(now: Now, run: Run) -> bool:
         else:
             text = _("Your turn: {task}").format(task=now.step.task)
             st.info(text, icon=":material/radio_button_unchecked:")
-            st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
+            st.button(_("Do it for me"), type="primary", on_click=progress.solve, key="solve_task")
     question.given(now.step.so_far, run)
     return is_done
 
@@ -237,7 +237,7 @@ def _at_either_end(now: Now, *, is_done: bool) -> None:
     """A class that begins here; what was learned, the guesses as a file, the way out of it."""
     if now.i == 0:
         wall.way_to_open()
-    if now.is_last and is_done:
+    if now.is_last and (is_done or (now.step.ask and now.is_through)):
         _end(now)
     if now.is_last and now.guesses:
         handed_in.offer(now)
@@ -272,7 +272,8 @@ def _on(now: Now) -> None:
             _lead(_("All lessons"), icon, progress.way_home())
     elif now.lesson.steps[now.i + 1].page == now.step.page:
         go = partial(progress.go, now.i + 1)
-        st.button(label, icon=icon, type="primary", on_click=go, key=guessing.ON)
+        look: dict[str, Any] = {"type": "secondary" if progress.is_open() else "primary"}
+        st.button(label, icon=icon, on_click=go, key=guessing.ON, **look)
     else:
         _lead(label, icon, progress.way_on(now.lesson, now.i + 1))
 

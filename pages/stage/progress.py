@@ -1,6 +1,7 @@
 """Which lesson is open, how far the reader has come, and where a step takes place."""
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -490,3 +491,13 @@ def is_done(run: Run) -> bool:
     found = now()
     goal = found.step.done if found else None
     return bool(goal and answering.value(goal, place(run), link.value))
+
+
+def is_open() -> bool:
+    """Whether this step has a task that is still to be done."""
+    found, run = now(), LESSON_RUN.get()
+    if found is None or run is None or not found.step.task:
+        return False
+    with suppress(ConfigError):
+        return not is_done(run)
+    return True

@@ -75,13 +75,29 @@ def offer(*texts: str, key: str) -> None:
 
 
 def offer_all(*, key: str) -> None:
-    words = glossary(current_language()).values()
-    _show(_("Glossary"), sorted(words, key=lambda each: each.word.lower()), key=key)
+    """All of them, and a line in which to look for one."""
+    with st.popover(_("Glossary"), type="tertiary", key=key):
+        st.fragment(_looked_up)(f"{key}_search")
+
+
+def _looked_up(key: str) -> None:
+    asked = st.text_input(_("Search the glossary"), type="search", live=True, key=key)
+    words = sorted(glossary(current_language()).values(), key=lambda each: each.word.lower())
+    found = [each for each in words if is_about(each, asked or "")]
+    st.markdown(_listed(found) or _("No word of the glossary fits."))
+
+
+def is_about(word: Word, asked: str) -> bool:
+    """Whether a word, or what it says, has what was typed."""
+    return asked.strip().lower() in f"{word.word} {word.says}".lower()
 
 
 def _show(label: str, words: Iterable[Word], *, key: str) -> None:
-    pop = st.popover(label, type="tertiary", key=key)
-    pop.markdown("\n".join(f"- {in_bold(word)}" for word in words))
+    st.popover(label, type="tertiary", key=key).markdown(_listed(words))
+
+
+def _listed(words: Iterable[Word]) -> str:
+    return "\n".join(f"- {in_bold(word)}" for word in words)
 
 
 def in_bold(word: Word) -> str:

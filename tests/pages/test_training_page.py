@@ -114,8 +114,12 @@ def test_a_run_is_found_by_its_link_in_another_session_and_language():
 
 
 def test_a_training_that_has_ended_shows_first_what_it_wrote_before_and_after():
-    before = finished(task="text", task_seq_len=16, n_steps=4)
-    at = opened(PAGE, run=run_of(before).id)
+    first = opened(PAGE, **{**SHORT, **START, "task": "text", "task_seq_len": 16, "n_steps": 4})
+    (told,) = (each.value for each in first.markdown if "**Before training**" in each.value)
+    run_ = run_of(press(first, "start_training"))
+    wait_for(run_, RunState.FINISHED)
+    assert " ".join(run_.log.samples[0].text.split()) in told
+    at = opened(PAGE, run=run_.id)
     assert_works(at)
     order = ["What it writes", "**After 0 steps**", "**After 4 steps**", "Is it learning?"]
     assert sorted(order, key=said(at).index) == [order[0], order[3], order[1], order[2]]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pages.show.explain import TITLES, n_words
-from pages.words.glossary import GLOSSARY, glossary, in_bold, used_in
+from pages.words.glossary import GLOSSARY, glossary, in_bold, is_about, used_in
 from pages.words.language import LANGUAGES, TEXT
 
 
@@ -44,3 +44,11 @@ def test_words_are_found_in_the_order_of_the_text_and_not_inside_others_or_in_co
     assert [word.word for word in used_in(("稀疏自编码器",), "zh")] == ["稀疏自编码器"]
     told = "A token.\n\n#### What to look for\n- a mask\n\n#### The formula\n- a norm"
     assert [word.word for word in used_in((told, "a GPT"), "en")] == ["token", "mask", "GPT"]
+
+
+def test_a_word_is_looked_up_by_what_it_is_called_or_says():
+    words = glossary("en")
+    found = {name for name, word in words.items() if is_about(word, " Grok")}
+    assert found == {"grokking"}
+    assert is_about(words["grokking"], "by heart")
+    assert all(is_about(word, "") for word in words.values())

@@ -36,9 +36,9 @@ from pages.stage import link, present
 from pages.state.link_fields.training import CORPORA
 from pages.state.values import State
 from pages.words import chips, terms
-from pages.words.language import _, bracketed, say_fault
+from pages.words.language import _, bracketed, literal, say_fault
 
-MOST_CHIPS = 40
+MOST_CHIPS, MOST_SHOWN = 40, 160  # of which the second are characters
 # Below the button that starts: how long it will take, once that is known.
 EXPECTED: ContextVar[Any] = ContextVar("expected", default=None)
 N_STEPS = (20, 50, 100, 200, 300, 400, 600, 1000, 2000, 5000, 10_000, 20_000)
@@ -342,12 +342,31 @@ def says_learning(spec: TrainingSpec) -> str:
     ).format(n_steps=spec.recipe.n_steps, total=n_parameters(spec))
 
 
+def says_untrained(text: str, spec: TrainingSpec) -> str:
+    """What a model writes that has learned nothing, and why it looks as it does."""
+    said = _(
+        "**Before training** the weights are random, and any of the {n:,} tokens in the vocabulary "
+        "may come next: {text}"
+    )
+    if spec.task.kind is TaskKind.STORIES:
+        said = _(
+            "**Before training** the weights are random, and any of the {n:,} tokens in the "
+            "vocabulary may come next, English words as well as Chinese characters and single "
+            "bytes such as `\\xe6`: {text}"
+        )
+    shown = text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…"
+    return said.format(n=spec.config.vocab_size, text=literal(" ".join(shown.split())))
+
+
 def what_is_learned(state: State) -> Callable[[], None]:
     """The task, how far it is practised, and a row of it."""
     asked = wanted(state)
     place = explained(("tasks",), (example,), key="task_set")
     with place:
         st.markdown(_(TASKS[TaskKind(state.task)]))
+    with present.aside():
+        if asked.spec is not None and (text := shared.untrained_text(asked.spec)):
+            st.markdown(says_untrained(text, asked.spec))
     left, right = _beside_its_plan()[:: -1 if present.is_on() else 1]
     with left:
         task_controls(state)

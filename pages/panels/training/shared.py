@@ -5,13 +5,15 @@ from functools import lru_cache
 
 import streamlit as st
 
+from blocks.cost.parameters import total_parameters
 from blocks.inspection.learning import BirthFacts
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.training.examples import fixed_input, fixed_target
-from blocks.training.pace import Pace, measured_pace
+from blocks.training.loop import Training
+from blocks.training.pace import MOST_WORK, Pace, measured_pace
 from blocks.training.recipe import Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
@@ -49,6 +51,7 @@ def says_births(facts: BirthFacts) -> str:
 
 
 REFUSED = Slot[tuple[Fault, ...]]("refused", ())  # why no training could begin
+WRITING = (TaskKind.TEXT, TaskKind.STORIES)
 N_TRIED = 1000  # updates of the recipe whose first ones are timed: no look is due among them
 
 
@@ -60,9 +63,32 @@ def learner(kind: TaskKind, state: State) -> Architecture:
 
 def expected_pace(spec: TrainingSpec) -> Pace | None:
     """How fast it will be here; None where a moment of it cannot be trained."""
+    return _pace(dataclasses.replace(_for_a_moment(spec), seed=0))
+
+
+def _for_a_moment(spec: TrainingSpec) -> TrainingSpec:
     rates = {"learning_rate": 1e-3, "muon_learning_rate": 1e-3}  # no update is quicker for them
     recipe = spec.recipe.replace(n_steps=N_TRIED, warmup_steps=0, **rates)
-    return _pace(dataclasses.replace(spec, recipe=recipe, seed=0))
+    return dataclasses.replace(spec, recipe=recipe)
+
+
+def untrained_text(spec: TrainingSpec) -> str:
+    """What is written before the first update, as the run shows it; none where none is quick."""
+    n_tokens = spec.task.seq_len**2 / 2  # each is read again for all that follow
+    if spec.task.kind not in WRITING or 2 * total_parameters(spec.config) * n_tokens > MOST_WORK:
+        return ""
+    return _untrained_text(_for_a_moment(spec))
+
+
+@lru_cache(maxsize=16)
+def _untrained_text(spec: TrainingSpec) -> str:
+    try:
+        with cached.turn(spec.device):
+            training = Training(spec)
+            found = training.examiner.sample(training.model, 0)
+    except ConfigError:
+        return ""
+    return found.text if found else ""
 
 
 @lru_cache(maxsize=64)
