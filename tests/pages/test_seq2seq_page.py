@@ -56,7 +56,7 @@ def test_unknown_words_are_named_and_the_rest_is_translated():
 
 
 def test_what_cannot_be_seen_is_named_by_its_code():
-    at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="attention")
+    at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="all")
     assert_works(at)
     assert "not `👨`, `U+200D`, `👩`, `U+FE0F`. Unknown" in said(at)
     assert "The decoder writes “`" in said(at)
@@ -111,7 +111,7 @@ def test_a_chosen_model_without_weights_says_so_and_leads_back():
 
 
 def test_steps_go_on_and_back():
-    at = translated(target_step=2, panel="attention")
+    at = translated(target_step=2, panel="all")
     assert len(control(at, "target_token").options) == 3
     press(at, "target_on")
     assert settings(at)["target_step"] == "3"
