@@ -8,14 +8,15 @@ const GAP = 34;
 const ROW_NAMES = 44; // pixels before what is read first in an unfolded layer
 const CLOSED_UNITS = { embed: 1.1, position: 1.1, norm: 1, stream: 1, attend: 3.2, feed: 1.7 };
 const LEADS = [46, 74]; // pixels before the second text, narrow and wide
-const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.16, foot: 0.34 };
+const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.26, foot: 0.34 };
+const SIGN = 11; // pixels of a sign of a token, at most; Latin ones are narrower
 
 function layoutOf(scene, { width, height, open, fold, bands }) {
   const plan = planOf(scene);
   const folded = foldedUnits(bands, plan);
   const isNarrow = width < 640;
-  const labels = Math.min(isNarrow ? 74 : 104, width * 0.22);
-  const ends = scene.ends.length ? (isNarrow ? 108 : 190) : 24;
+  const labels = Math.min(isNarrow ? narrowLabels(scene) : 104, width * 0.22);
+  const ends = scene.ends.length ? (isNarrow ? (scene.is_back ? 124 : 100) : 190) : 24;
   const lanes = { y: TOP, h: height - TOP - BOTTOM };
   const shareOf = (group) => fold.get(group.start) || 0;
   const unitsIn = (group) => mix(group.units, (folded.get(group) || { units: 0 }).units + CLOSED_UNITS.stream * Boolean(folded.get(group)?.isEnd), shareOf(group));
@@ -37,6 +38,12 @@ function layoutOf(scene, { width, height, open, fold, bands }) {
   found.ends = { x: x + 12, y: lanes.y, w: ends - 24, h: lanes.h };
   found.total = x + ends;
   return found;
+}
+
+/* Pixels before the first strip on a phone: as many as the longest token needs, no more. */
+function narrowLabels(scene) {
+  const longest = Math.max(...Object.values(scene.tokens).flat().map((token) => token.length));
+  return Math.min(74, 22 + SIGN * longest);
 }
 
 /* Moves that stand side by side, up to the stream that they make. */
@@ -149,7 +156,8 @@ function placeHeads(found, scene, group, closed, opened, { e }) {
     const zone = group.moves.find((move) => move.kind === "join" && move.stage.startsWith(cross || "attention"));
     const n = scene.matrices.get(own[0].path).heads;
     const small = gridOf(closed.get(zone.path), n);
-    const large = gridOf(opened.get(own[0].path), n);
+    const area = opened.get(own[0].path);
+    const large = gridOf(found.width < 640 ? shapedAs(found, area) : area, n);
     for (let head = 0; head < n; head++) {
       const box = mixBox(small[head], large[head], e);
       const parts = headParts(box);
@@ -162,6 +170,12 @@ function placeHeads(found, scene, group, closed, opened, { e }) {
       }
     }
   }
+}
+
+/* A phone shows the heads alone: they fill its picture where their place has its shape. */
+function shapedAs({ width, height }, area) {
+  const w = Math.min(area.w, (area.h * width) / height);
+  return { ...area, x: area.x + (area.w - w) / 2, w };
 }
 
 /* As many columns as let the heads be as large as they can. */

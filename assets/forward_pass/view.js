@@ -366,7 +366,8 @@ class View {
 function heightFor(width, stage, legend) {
   const top = stage.getBoundingClientRect().top + (document.scrollingElement?.scrollTop || 0);
   const room = innerHeight - Math.min(top, innerHeight * 0.6) - legend.offsetHeight - 24;
-  const [least, most] = width < 640 ? [400, 500] : [330, Math.min(620, width * 0.52)];
+  if (width < 640) return Math.max(400, Math.min(540, innerHeight - 300)); // a phone scrolls to it
+  const [least, most] = [330, Math.min(620, width * 0.52)];
   return Math.max(least, Math.min(most, room));
 }
 

@@ -135,7 +135,8 @@ class _OfHead:
         return MoveFacts(self.move, number=float(row[key]), key=key, of=len(row))
 
     def mixed(self) -> MoveFacts:
-        """How many keys make up nine tenths of what the head reads."""
-        row = self.weights[self.head].sort(descending=True).values.cumsum(0)
-        n = int((row < 0.9 * row[-1]).sum()) + 1
-        return MoveFacts(self.move, n=n, of=len(row), key=int(self.weights[self.head].argmax()))
+        """How many keys make up nine tenths of what the head reads, of those with any weight."""
+        row = self.weights[self.head]
+        rising = row.sort(descending=True).values.cumsum(0)
+        n, of = int((rising < 0.9 * rising[-1]).sum()) + 1, int((row > 0).sum())
+        return MoveFacts(self.move, n=n, of=of, key=int(row.argmax()))

@@ -90,6 +90,9 @@ def test_each_move_has_its_numbers_and_no_stage_is_left_out(seed: int):
             assert facts.number == pytest.approx(
                 float(seen.tensors[move.path][0, 0, 2].max()), rel=1e-5
             )
+        if move.kind is MoveKind.MIX:  # what it may not read is not counted
+            row = seen.tensors[move.path.replace("head_out", "pattern")][0, 0, 2]
+            assert facts.n <= facts.of == int((row > 0).sum()), said(run.config)
 
 
 def test_every_preset_has_a_scene_in_which_each_move_reads_what_came_before():

@@ -189,7 +189,7 @@ TEMPLATES = {
     ),
     MoveKind.MIX: N_(
         "Each token collects the values in these proportions: in head {head}, 90% of what "
-        "“{token}” collects comes from {n} of {of} tokens."
+        "“{token}” collects comes from {n} of the {of} tokens that it may read."
     ),
     MoveKind.JOIN: N_(
         "The results of all heads ({of}) are combined into {d_model} numbers for each token."

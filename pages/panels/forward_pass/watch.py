@@ -29,6 +29,7 @@ from pages.show.explain import note
 from pages.show.export import download
 from pages.show.inputs import current_run, shorten
 from pages.stage import link, present, tokens
+from pages.stage.phone import is_phone
 from pages.state import labelled, sinks
 from pages.state.values import State
 from pages.words.language import _, current_language, sentences
@@ -163,7 +164,12 @@ def _place(run: Run, facts: CellFacts) -> str:
 def how_to_read(is_back: bool) -> str:
     """What colours mean, and which keys lead where."""
     keys = _("Click to go in, Esc to come out; Space plays, ← and → step.")
-    text = _("Each square is a number of this run: blue above 0, orange below.")
+    if is_phone():
+        keys = _("Tap to go in; “−” below the picture leads out.")
+    text = _(
+        "Each square is a number of this run: blue above 0, orange below. Lines, frames and the "
+        "bars above have the colors of the parts in the legend."
+    )
     if is_back:
         text = _(
             "Each square is a gradient: how fast the loss would rise with that number. Blue is "
