@@ -8,15 +8,31 @@ const GESTURE = ["mousemove", "mousedown", "mouseup"];
 const NARROW = "(max-width: 768px) and (pointer: coarse)"; // where Streamlit lays the menu over the page
 const SIDEBAR = "[data-testid=stSidebar]";
 
+const APP = "[data-testid=stApp]";
+const CALM = 500; // milliseconds
+
 const listening = new WeakMap(); // one pair of ears a page: this is called anew once what is known changes
 
 export default ({ data: isKnown, parentElement, setStateValue }) => {
-  if (!isKnown && window.matchMedia(NARROW).matches) setStateValue("narrow", true);
-  if (!listening.has(parentElement)) listening.set(parentElement, listen());
+  if (!listening.has(parentElement)) {
+    listening.set(parentElement, listen());
+    if (!isKnown && window.matchMedia(NARROW).matches) onceCalm(() => setStateValue("narrow", true));
+  }
   return () => {
     listening.get(parentElement)?.();
     listening.delete(parentElement);
   };
+};
+
+// What is told while a page is being drawn cuts that off, and its widgets lose what they show.
+const onceCalm = (tell) => {
+  let since = Date.now();
+  const timer = setInterval(() => {
+    if (document.querySelector(APP)?.dataset.testScriptState !== "notRunning") since = Date.now();
+    if (Date.now() - since < CALM) return;
+    clearInterval(timer);
+    tell();
+  }, CALM / 5);
 };
 
 const listen = () => {

@@ -77,6 +77,8 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         if not is_at_hand(ask):  # else the fold is called so
             st.markdown(f"**{asked(ask)}**")
         question.given(ask.given, run)
+        if lacks := _lacks_words(now):
+            st.info(lacks, icon=":material/edit:")
         if ask.tolerance != ROUNDED:
             text = _("A guess within {share:.0%} of the value measured here counts as right.")
             st.caption(text.format(share=ask.tolerance))
@@ -87,23 +89,25 @@ def _answers(now: Now, ask: Ask, run: Run) -> None:
         guess = WAYS[ask.kind](ask, run, key)
     with row:
         typed = key if ask.kind is AskKind.NUMBER else ""
-        lacking = _still_lacking(now, ask.kind, guess)
-        _buttons(run, guess, lacking, typed=typed, is_held=now.is_held)
+        lacking = _(STILL_LACKING[ask.kind]) if guess is None and ask.kind in STILL_LACKING else ""
+        _buttons(run, guess, lacks or lacking, typed=typed, is_held=now.is_held)
+        if lacking and not led.is_wall():
+            st.caption(lacking, width="stretch")
     if fault := progress.FAULT.take():
         st.warning(say_fault(fault))
         if not now.step.set:  # otherwise offered above
             set_back.offer(now)
 
 
-def _still_lacking(now: Now, kind: AskKind, guess: Values | None) -> str:
-    """What is to be done before a guess can be kept, where the question does not say it itself."""
+def _lacks_words(now: Now) -> str:
+    """What is to be written before a guess can be kept; empty where nothing is."""
     if now.step.own_text and not progress.own_text():
         return _("First write a sentence of your own in the text box at the top of the page.")
-    return _(STILL_LACKING[kind]) if guess is None and kind in STILL_LACKING else ""
+    return ""
 
 
 def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str, is_held: bool) -> None:
-    """To keep the guess, or why it cannot be kept yet; or to be shown without one.
+    """To keep the guess, where nothing is lacking for that; or to be shown without one.
 
     `is_held`: the answer waits for the leader of the class.
 
@@ -123,8 +127,6 @@ def _buttons(run: Run, guess: Values | None, lacking: str, *, typed: str, is_hel
     if not is_held:
         look: dict[str, Any] = {"type": "tertiary", "key": "without_guess"}
         st.button(_("Show me"), on_click=_answer, args=(run, ()), **look)
-    if lacking:
-        st.caption(lacking, width="stretch")
 
 
 def _answer(run: Run, guess: Values | None, typed: str = "") -> None:

@@ -106,7 +106,7 @@ def on_home() -> None:
 
 
 def by_code() -> None:
-    """Where a code is typed; it leads to the lesson of the room."""
+    """Where a code is typed: Enter leads to the lesson of the room."""
     code = st.text_input(
         _("Room code"),
         max_chars=6,
@@ -114,13 +114,12 @@ def by_code() -> None:
         help=_("Six letters and digits, shown by your teacher."),
     )
     if (written := code.strip().upper()) and (way := _found(written)):
-        path, query, title = way
-        label = _("Join: {title}").format(title=title)
-        st.page_link(path, label=label, icon=":material/login:", query_params=query)
+        path, query = way
+        st.switch_page(path, query_params=query)
 
 
-def _found(code: str) -> tuple[str, dict[str, str], str] | None:
-    """The way into the room of a code and the title of its lesson; why there is none is said."""
+def _found(code: str) -> tuple[str, dict[str, str]] | None:
+    """The way into the room of a code; why there is none is said."""
     try:
         found = _lesson(code)
     except ConfigError as error:
@@ -129,7 +128,7 @@ def _found(code: str) -> tuple[str, dict[str, str], str] | None:
     if found is None:
         st.warning(_("No open room has this code. Rooms last a day."))
         return None
-    return *_way_in(found, code), found.title
+    return _way_in(found, code)
 
 
 def _lesson(code: str) -> Lesson | None:

@@ -118,6 +118,8 @@ def _surround(title: str, *, is_calm: bool) -> None:
     lecture.begin_page()
     link.sync(page_here(), _completed)
     lecture.carry()
+    if not _is_home():  # which ends every lesson
+        progress.end_elsewhere(page_here())
     progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",

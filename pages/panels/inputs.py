@@ -48,9 +48,13 @@ def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> Non
 
 
 def input_fold(run: Run, pinned: int | None = None) -> Any:
-    """One line that says what goes in; what is in it is drawn where it is open."""
+    """One line that says what goes in; what is in it is drawn where it is open.
+
+    In a lesson it is the text alone: of mask and pinned token nobody has told yet.
+    """
+    line = words.what_is_read(run) if progress.now() else words.input_line(run, pinned)
     with present.aside():
-        return fold(words.input_line(run, pinned), key="input", icon=":material/edit:")
+        return fold(line, key="input", icon=":material/edit:")
 
 
 def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:

@@ -124,9 +124,10 @@ TITLES = {
 Code = Sequence[Callable[..., Any] | str]  # functions that ran, and lines that run them
 
 
-def explained(concepts: Sequence[str], code: Code = (), *, key: str) -> Any:
+def explained(concepts: Sequence[str], code: Code = (), *, key: str, beside: str = "") -> Any:
     """The explanations and the source of a panel; returned is the place at their left.
 
+    `beside`: what else is read there, whose words are explained as well.
     There stands the sentence, or what is chosen first. In a lesson its card explains, in front of
     a class who presents does.
     """
@@ -134,7 +135,7 @@ def explained(concepts: Sequence[str], code: Code = (), *, key: str) -> Any:
         return st.container()
     place, right = st.columns([5, 1])
     with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):
-        _ways_deeper(concepts, code, key)
+        _ways_deeper(concepts, code, key, beside)
     return place
 
 
@@ -170,11 +171,11 @@ def n_words(text: str) -> float:
     return len(WORD.findall(text)) + len(CHARACTER.findall(text)) / 1.8
 
 
-def _ways_deeper(concepts: Sequence[str], code: Code, key: str) -> None:
+def _ways_deeper(concepts: Sequence[str], code: Code, key: str, beside: str) -> None:
     if is_hidden("explanations"):
         return
     explained_at(concepts, _("Explained"), key=key)
-    glossary.offer(*map(explanation, concepts), key=f"{key}_words")
+    glossary.offer(*map(explanation, concepts), beside, key=f"{key}_words")
     if code:
         _source(code, key)
 

@@ -94,10 +94,11 @@ def input_line(run: Run, pinned: int | None = None) -> str:
     token = run.input.labels[labelled.pinned_token(run, link.now()) if pinned is None else pinned]
     mask = terms.option(run.mask.mask_kind)
     text = _("{what} · mask: {mask} · pinned token: {token}")
-    return text.format(what=_what_is_read(run), mask=mask, token=literal(token))
+    return text.format(what=what_is_read(run), mask=mask, token=literal(token))
 
 
-def _what_is_read(run: Run) -> str:
+def what_is_read(run: Run) -> str:
+    """The beginning of the text, or how many vectors stand in its place."""
     if run.input.tokens is None:
         batch, seq_len = run.input.shape
         return _("random vectors, {batch} × {seq_len}").format(batch=batch, seq_len=seq_len)

@@ -434,6 +434,16 @@ def end() -> None:
     link.become(link.read(_afterwards()).values)
 
 
+def end_elsewhere(page: str) -> None:
+    """A lesson whose last question is answered does not follow to other pages."""
+    found, panel = now(), link.value("panel")
+    if found is None or link.value("room") or found.step.page == page:
+        return
+    if found.is_last and found.is_through and found.step.ask:
+        end()
+        link.change("panel", panel)
+
+
 def way_home() -> tuple[str, dict[str, str]]:
     """Home, and its link once the lesson that is open is left, so that Back leads into it again."""
     return HOME, link.elsewhere(HOME, _afterwards())

@@ -11,6 +11,7 @@ from streamlit.testing.v1.element_tree import Block, Radio
 
 from blocks.lessons import shelf
 from blocks.model.presets import PRESETS
+from pages.lessons import joining
 from pages.lessons.check import checked
 from pages.server import machine
 from pages.stage import progress
@@ -749,14 +750,23 @@ def test_a_stranger_s_guess_that_is_none_is_not_drawn():
 def test_who_types_the_code_on_home_is_led_to_the_lesson():
     _leader, code = led()
     home = opened("app.py", preset=None, panel=None)
-    home.text_input(key="room_code").set_value(code.lower())
-    run(home)
-    assert_works(home)
-    links = [link.proto for link in home.main if link.type == "page_link"]
-    assert any(f"room={code}" in link.query_string for link in links)
+    assert joined_from(home, code.lower())["room"] == code
     home.text_input(key="room_code").set_value("ZZZZZZ")
     run(home)
     assert "No open room has this code" in said(home)
+
+
+def joined_from(home: AppTest, code: str) -> dict[str, str]:
+    """What the link says to which a code leads that is typed on Home."""
+    with pytest.MonkeyPatch.context() as patch:
+        went = list[dict[str, str]]()
+        patch.setattr(
+            joining.st, "switch_page", lambda _path, query_params: went.append(query_params)
+        )
+        home.text_input(key="room_code").set_value(code)
+        run(home)
+    assert_works(home)
+    return went[-1]
 
 
 def test_the_line_above_says_nothing_that_is_asked():
@@ -772,14 +782,8 @@ def test_who_joins_by_code_sees_what_the_leader_has_set():
     leader = lesson_opened(text="four quiet words here", d_model=128)
     press(leader, "open_room")
     home = opened("app.py", preset=None, panel=None, lang="zh")
-    home.text_input(key="room_code").set_value(leader.query_params["room"])
-    run(home)
-    (way,) = [
-        e.proto.query_string
-        for e in home.main
-        if e.type == "page_link" and "room=" in e.proto.query_string
-    ]
-    assert "text=four+quiet+words+here" in way and "lang=zh" in way and "wall" not in way
+    way = joined_from(home, leader.query_params["room"])
+    assert (way["text"], way["lang"]) == ("four quiet words here", "zh") and "wall" not in way
 
 
 def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():

@@ -172,7 +172,9 @@ def steps_of_a_head(run: Run, state: State) -> None:
         _on_one_screen(facts, state)
         return
     code = (*source.heads_source(), head_steps.attention_steps)
-    with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
+    concepts = ("attention_steps", "attention", "attention_ideas")
+    beside = arithmetic.written_out(facts)
+    with explained(concepts, code, key="filmstrip", beside=beside):
         say(says_reads, run, *at, facts=shared.head_facts)
     sinks_switch(run, "steps")
     values = run, *at, is_apart, cell[0]
@@ -181,15 +183,16 @@ def steps_of_a_head(run: Run, state: State) -> None:
     step_choice(facts)
     if is_phone():
         st.markdown(says_step(facts))
-        _step_large(facts, step_picture.narrow, state)
-        walked(facts)
+        with st.container():  # below which the way from cell to cell stays in sight
+            _step_large(facts, step_picture.narrow, state)
+            walked(facts)
     else:
         cell_choice(facts)
         st.markdown(says_step(facts))
         _step_large(facts, step_picture.step, state)
     if said := says_drawn(facts):
         note(said)
-    _in_numbers(arithmetic.written_out(facts))
+    _in_numbers(beside)
 
 
 def _on_one_screen(facts: HeadFacts, state: State) -> None:

@@ -37,7 +37,7 @@ def says_published(facts: PublishedFacts) -> str:
         "smallest here."
     )
     if facts.same:
-        text = _("Your model has exactly as many parameters as {same}.")
+        text = _("The model set here has {own:,} parameters, exactly as many as {same}.")
     elif facts.below and facts.above:
         text = _("Your model, with {own:,} parameters, lies between {below} and {above}.")
     elif facts.below:
