@@ -136,7 +136,7 @@ def test_what_is_opened(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("own", "wanted"),
     [
-        (100, "Your model has exactly as many parameters as Small."),
+        (100, "The model set here has 100 parameters, exactly as many as Small."),
         (300, "Your model, with 300 parameters, lies between Small and Large."),
         (
             2000,

@@ -165,7 +165,7 @@ def how_to_read(is_back: bool) -> str:
     """What colours mean, and which keys lead where."""
     keys = _("Click to go in, Esc to come out; Space plays, ← and → step.")
     if is_phone():
-        keys = _("Tap to go in; “−” below the picture leads out.")
+        keys = _("Tap to go in; the minus sign below the picture leads out again.")
     text = _(
         "Each square is a number of this run: blue above 0, orange below. Lines, frames and the "
         "bars above have the colors of the parts in the legend."
