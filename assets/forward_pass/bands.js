@@ -123,7 +123,7 @@ function paintGuesses(p) {
   const { context, scene, layout } = p;
   if (!scene.depth.length || p.zoom > 1.6) return;
   const folded = new Set(layout.bands.filter((band) => band.alpha > 0.5).flatMap((band) => band.starts.slice(0, -1)));
-  const low = screen(p, { x: 0, y: layout.lanes.y + layout.lanes.h, w: 0, h: 0 }).y + 30;
+  const low = screen(p, { x: 0, y: layout.lanes.y + layout.lanes.h, w: 0, h: 0 }).y + 16 + 14 * p.type;
   let left = screen(p, { x: layout.labels, y: 0, w: 0, h: 0 }).x - 4;
   if (left > 40) guessTitle(p, left - 4, low);
   scene.layers.forEach((layer, i) => {

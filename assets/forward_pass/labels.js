@@ -332,7 +332,7 @@ function zoneName(p, zone) {
   const isCut = at.x + at.w / 2 < half || at.x + at.w / 2 > p.width - half;
   if (!name || (p.isCached && zone.move.part === "attention") || isCut || 2 * half > at.w + (p.type > 1 ? 24 : 8)) return;
   context.fillStyle = p.colors.quiet;
-  context.fillText(name, at.x + at.w / 2, at.y + at.h + 13);
+  context.fillText(name, at.x + at.w / 2, at.y + at.h + 12 * p.type + 1);
 }
 
 function fitted(context, text, room) {

@@ -11,13 +11,13 @@ const LEADS = [46, 74]; // pixels before the second text, narrow and wide
 const HEAD_SHAPE = { strip: 0.75, square: 1, gap: 0.2, title: 0.26, foot: 0.34 };
 const SIGN = 11; // pixels of a sign of a token, at most; Latin ones are narrower
 
-function layoutOf(scene, { width, height, open, fold, bands }) {
+function layoutOf(scene, { width, height, open, fold, bands, type = 1 }) {
   const plan = planOf(scene);
   const folded = foldedUnits(bands, plan);
   const isNarrow = width < 640;
   const labels = Math.min(isNarrow ? narrowLabels(scene) : 104, width * 0.22);
   const ends = scene.ends.length ? (isNarrow ? (scene.is_back ? 124 : 100) : 190) : 24;
-  const lanes = { y: TOP, h: height - TOP - BOTTOM };
+  const lanes = { y: TOP, h: height - TOP - BOTTOM - 24 * (type - 1) }; // larger words below need more
   const shareOf = (group) => fold.get(group.start) || 0;
   const unitsIn = (group) => mix(group.units, (folded.get(group) || { units: 0 }).units + CLOSED_UNITS.stream * Boolean(folded.get(group)?.isEnd), shareOf(group));
   const units = plan.reduce((sum, group) => sum + unitsIn(group), 0);

@@ -125,11 +125,9 @@ def _step(name: str, n: int, axis: dict[str, Any], layout: dict[str, Any]) -> in
     if name.startswith("x"):
         room = WIDTH
     else:
-        margin = layout.get("margin") or {}
-        height = layout.get("height")
-        if height is None:
+        if layout.get("height") is None:
             return 1
-        room = height - GROWTH * (margin.get("t", 0) + margin.get("b", 0))
+        room = round(_plot_height(layout))
     low, high = axis.get("domain") or (0, 1)
     return max(1, -(-n * LINE // max(LINE, round(room * (high - low)))))
 
@@ -159,18 +157,22 @@ def _trace(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
 
 def _in_lines_with_room(texts: Any, layout: dict[str, Any]) -> list[list[str]]:
     """As many lines of each text as a row of the map has room for, but at least the first."""
-    margin, (low, high) = (
-        layout.get("margin") or {},
-        (layout.get("yaxis") or {}).get("domain", (0, 1)),
-    )
-    room = layout.get("height", HEIGHT) - GROWTH * (margin.get("t", 0) + margin.get("b", 0))
-    n = max(1, int(room * (high - low) / len(texts) // LINE))
+    low, high = (layout.get("yaxis") or {}).get("domain", (0, 1))
+    n = max(1, int(_plot_height(layout) * (high - low) / len(texts) // LINE))
     return [["<br>".join(str(text).split("<br>")[:n]) for text in row] for row in texts]
 
 
+def _plot_height(layout: dict[str, Any]) -> float:
+    """Pixels between the margins, which grow with the texts."""
+    margin = layout.get("margin") or {}
+    return float(layout.get("height", HEIGHT) - GROWTH * (margin.get("t", 0) + margin.get("b", 0)))
+
+
 def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
-    """Whether its texts fit into the cells of a matrix; all others stand freely."""
+    """Whether its texts fit into a matrix or beside lying bars; all others stand freely."""
     texts = np.asarray(trace["text"], dtype=object)
+    if trace.get("type") == "bar" and trace.get("orientation") == "h":
+        return bool(texts.size * LINE <= _plot_height(layout))
     is_heatmap = trace.get("type") == "heatmap"
     if not is_heatmap and (trace.get("mode") != "text" or texts.size <= FEW):
         return True

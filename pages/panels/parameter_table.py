@@ -21,6 +21,7 @@ from pages.show.explain import explained
 from pages.show.parts import File, Shown, the_values
 from pages.show.said import say
 from pages.show.tables import show_table
+from pages.stage import present
 from pages.words import terms
 from pages.words.language import _
 
@@ -141,9 +142,9 @@ def what_it_is_made_of(of_one_block: bool, note: Note | None, run: Run) -> None:
         is_block = of_one_block or run.config.architecture is Architecture.BLOCK
         where = _("parameters in this block") if is_block else _("parameters in the whole model")
         total(facts, where)
-    left, right = columns([5, 6])
+    left, right = [st.container()] * 2 if present.is_on() else columns([5, 6])
     with left:
-        show(part_bars, run, of_one_block, facts=part_facts, key="parameter_bars")
+        show(part_bars, run, of_one_block, facts=part_facts, key="parameter_bars", room=430)
     with right:
         part_table(facts)
     say(says_heads, run)

@@ -9,7 +9,7 @@ from blocks import PRESETS
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.server import cached, passes
-from pages.words.numbers import fine_percent
+from pages.words.numbers import fine_percent, percent
 
 XL = Run(config=PRESETS["gpt2-xl"], input=Input(), mask=MaskConfig())
 N_PARTS = 48 * (25 + 2)  # each head, attention and feed-forward of each layer
@@ -38,4 +38,7 @@ def test_minutes_are_said_and_a_moment_is_not(monkeypatch: pytest.MonkeyPatch):
 def test_small_probabilities_keep_their_digits():
     assert [fine_percent(share) for share in (0, 4.5e-4, 0.012, 1)] == [
         *("0.0%", "0.045%", "1.2%", "100.0%")
+    ]
+    assert [percent(share) for share in (0.12, 0.997, 0.99951, 1)] == [
+        *("12%", "99.7%", "> 99.9%", "100%")
     ]

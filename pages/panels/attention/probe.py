@@ -271,11 +271,11 @@ PANEL = Panel(
             Say(says_probe),
             Beside(
                 (
-                    Matrix(scores, "probe_scores", click=shared.open_head, room=330),
+                    Matrix(scores, "probe_scores", click=shared.open_head, room=300),
                     Note(says_how),
                     Controls(ways_on, is_aside=False),
                 ),
-                Shown(surprisal, "probe_bits", room=330),
+                Shown(surprisal, "probe_bits", room=300),
                 widths=(6, 5),
             ),
             Table(table, "probe_table", n_names=2, height=318),

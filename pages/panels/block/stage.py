@@ -21,7 +21,7 @@ from pages.show.controls import slider
 from pages.show.explain import explained
 from pages.show.parts import Shown
 from pages.show.views import layer_choice, sinks_switch
-from pages.stage import link
+from pages.stage import link, present
 from pages.state import labelled, sinks
 from pages.state.values import State
 from pages.words.language import _
@@ -65,7 +65,8 @@ def what_a_stage_does(run: Run, state: State) -> None:
         show(token_values, *shown, facts=one_token, key="token_values")
         most = min(128, run.config.d_model)
         if most > 1:
-            slider("n_dims", _("Features shown"), min(n_dims, most), most=most)
+            with present.aside():
+                slider("n_dims", _("Features shown"), min(n_dims, most), most=most)
 
 
 def stage_choice(run: Run, layer: int, shown: str) -> None:

@@ -265,9 +265,9 @@ def which_layers_can_go(run: Run, state: State) -> None:
         say(says_deletion, weights, facts=facts_of)
     left, right = columns(2)
     with left:
-        show(alone, weights, facts=facts_of, key="deleted_alone")
+        show(alone, weights, facts=facts_of, key="deleted_alone", room=470)
     with right:
-        show(lines, weights, facts=facts_of, key="deleted_lines")
+        show(lines, weights, facts=facts_of, key="deleted_lines", room=470)
     note(
         _(
             "Nothing is retrained. The least needed part is the one whose deletion alone "

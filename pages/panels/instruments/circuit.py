@@ -36,7 +36,7 @@ from pages.words.language import _, enumeration, fill, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.15
-ROOM = 500  # pixels of the circuit before a class
+ROOM = 430  # pixels of the circuit before a class
 Values = tuple[Circuit, frozenset[int], str, int, int | None, int]
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
@@ -84,11 +84,23 @@ def says_followed(facts: CircuitFacts) -> str:
     return fill(text, found, said=facts.said, token=name, n=len(found.ways))
 
 
-def says_way(facts: CircuitFacts) -> str:
-    """The strongest path of the token that is followed, as the product that it is."""
+def says_marked(facts: CircuitFacts) -> str:
+    """What is highlighted of the token that is followed."""
     found = followed(facts)
     if found is None or not found.ways:
         return _("Choose a token above to follow it through the circuit.")
+    text = _(
+        "All paths from {token} to {said} are highlighted; the number beside a node is what "
+        "{token} adds to it."
+    )
+    return text.format(token=_place(facts, found.key), said=facts.said)
+
+
+def says_product(facts: CircuitFacts) -> str:
+    """Its strongest path, as the product that it is."""
+    found = followed(facts)
+    if found is None or not found.ways:
+        return ""
     way = found.ways[0]
     steps = [
         f"{node_name(edge.start)} → {node_name(edge.end)}: {edge.weight:.2f}"
@@ -98,12 +110,10 @@ def says_way(facts: CircuitFacts) -> str:
         text = _("attention of head {head} to this token: {attention:.2f}")
         steps.insert(2, text.format(head=from_one(way.head), attention=way.attention))
     text = _(
-        "All paths from {token} to {said} are highlighted; the number beside a node is what "
-        "{token} adds to it. The strongest path multiplies the weights written on it and the "
-        "attention: {steps}. The product is {product:+.1f}."
+        "The strongest path multiplies the weights written on it and the attention: {steps}. The "
+        "product is {product:+.1f}."
     )
-    name = _place(facts, found.key)
-    return text.format(token=name, said=facts.said, steps="; ".join(steps), product=way.product)
+    return text.format(steps="; ".join(steps), product=way.product)
 
 
 def says_how(facts: CircuitFacts) -> str:
@@ -206,7 +216,8 @@ def read_whole(_run: None, state: State) -> None:
         show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out, room=ROOM)
     with right:
         show(votes, *values, facts=kept_facts, key="circuit_votes", room=ROOM)
-    st.markdown(says_way(facts))
+    product = "" if present.is_on() else says_product(facts)
+    st.markdown(sentences(says_marked(facts), product))
     if present.is_on():
         return
     note(says_how(facts))
