@@ -43,7 +43,7 @@ def test_the_largest_value_its_birth_its_end_and_both_generations(monkeypatch: p
     assert "`an₁`" in said["zh"] and "Layer" not in said["zh"]
     apart = replace(FACTS, sinks=Sinks((Sink(0, (2,), ()), Sink(1, (0,), ()))))
     two = in_both(monkeypatch, massive.says_largest, apart)["en"]
-    assert two.endswith("in two generations: `owl` after layers 1 to 1; `an₁` after layers 3 to 3.")
+    assert two.endswith("in two waves: `owl` after layers 1 to 1; `an₁` after layers 3 to 3.")
     again = replace(FACTS, sinks=Sinks((Sink(0, (0, 2), ()),)))
     twice = in_both(monkeypatch, massive.says_largest, again)
     assert twice["en"].endswith(
@@ -71,8 +71,8 @@ def test_the_unit_and_the_loss_without_the_value(monkeypatch: pytest.MonkeyPatch
     both = Rerun(21820, 6.09, 1, 0.9), Rerun(5630, 6.11, 1, 0.9)
     said = in_both(monkeypatch, massive.says_unit, massive.Unit(unit.writers, *both))["en"]
     assert said.endswith(
-        "Without unit 8 the value is 5,630 instead of 21,820, and the loss 6.11 instead of 6.09 "
-        "bits per token."
+        "Without unit 8, the value is 5,630 instead of 21,820, and the loss is 6.11 instead of "
+        "6.09 bits per token."
     )
     monkeypatch.setattr(tokens, "label", lambda run, token_id: f"<{token_id}>")
     found = (Rerun(5000, 6, 1, 0.9), Rerun(5100, 6.25, 1, 0.8), Rerun(0, 20, 2, 0.1))

@@ -37,11 +37,11 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
     [
         (replace(KIND, kind=NONE), "no rotation and no bias"),
         (KIND, "Row p is added"),
-        (KIND, "in 6.3 positions, the slowest in 600. Within the"),
+        (KIND, "in 6.3 positions, and the slowest in 600. Within the"),
         (replace(KIND, kind=ROPE), "Nothing is added; each feature pair"),
         (
             replace(KIND, kind=ALIBI),
-            "The weights of head 1 halve every 6.3 tokens, those of head 3 every 600.",
+            "The weights of head 1 halve every 6.3 tokens, and those of head 3 every 600.",
         ),
         (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "Its weights halve every 6.3"),
         (

@@ -102,7 +102,7 @@ def _flat_ground(own: pd.DataFrame) -> list[Ground]:
 
 PANEL = Panel(
     "activation",
-    N_("Where do pre-activations land?"),
+    N_("Where on the activation function do pre-activations fall?"),
     choices=shared.layer_and_expert,
     fields=("activation", "d_model", "d_ff", "initialization"),
     concepts=("activations",),

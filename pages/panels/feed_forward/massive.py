@@ -139,7 +139,7 @@ def _generations(facts: MassiveFacts) -> str:
     )
     text = _("Tokens with massive activations: {listed}.")
     if len(stretches) == len(facts.generations) == 2:
-        text = _("Tokens with massive activations, in two generations: {listed}.")
+        text = _("Tokens with massive activations, in two waves: {listed}.")
     return text.format(listed=listed)
 
 
@@ -157,9 +157,9 @@ def says_unit(facts: Unit | None) -> str | None:
         "it writes {share:percent} of what the feed-forward layer adds there."
     )
     more = _(
-        "Without unit {number:from_one} the value is {without.value:readable} instead of "
-        "{measured.value:readable}, and the loss {without.bits:.2f} instead of {measured.bits:.2f} "
-        "bits per token."
+        "Without unit {number:from_one}, the value is {without.value:readable} instead of "
+        "{measured.value:readable}, and the loss is {without.bits:.2f} instead of "
+        "{measured.bits:.2f} bits per token."
     )
     rest = fill(more, facts, number=facts.writers.first["unit"]) if facts.without else ""
     return sentences(fill(text, facts.writers), rest)

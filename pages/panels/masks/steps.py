@@ -73,7 +73,7 @@ def says_steps(facts: StepFacts) -> str:
     if not facts.n_open:
         said.append(_("Its row is all zeros, so attention adds nothing there."))
     elif not facts.has_scores:
-        said.append(_("Some of its scores are too large for this number format."))
+        said.append(_("Some scores of this query are too large for this number format."))
     else:
         text = _("Its largest weight, {best_weight:.3f}, goes to key {key}.")
         key = shared.token(facts.labels, facts.best_key)

@@ -172,8 +172,8 @@ def _says_ends(facts: BranchFacts) -> str:
     run, branch = facts.ends
     text = _(
         "From step {step:,} on, {what}. In the end, the original run answers {run} of the "
-        "unseen questions correctly (loss {run_loss:.3f} nats), the branch {branch} (loss "
-        "{branch_loss:.3f})."
+        "unseen questions correctly (loss {run_loss:.3f} nats), and the branch {branch} (loss"
+        " {branch_loss:.3f})."
     )
     return text.format(
         step=facts.change.step,

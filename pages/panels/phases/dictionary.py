@@ -55,7 +55,7 @@ def says_dictionary(facts: Facts) -> str:
     series, found, now = facts
     text = _(
         "{true} known features are mixed into {dims} numbers. At step {step:,} the dictionary"
-        " has a direction for {n} of them (cosine above 0.9), in the end for {last}; the "
+        " has a direction for {n} of them (cosine above 0.9), and in the end for {last}; the "
         "lowest cosine is then {worst:.3f}. It is given neither the number of features nor "
         "their directions."
     )

@@ -83,7 +83,7 @@ def _waves(facts: KindFacts) -> str:
     if facts.kind is PositionKind.SINUSOIDAL:
         begin = _("Row p is added to the embedding of the token at position p.")
     text = _(
-        "The fastest pair completes a turn in {shortest:.1f} positions, the slowest in "
+        "The fastest pair completes a turn in {shortest:.1f} positions, and the slowest in "
         "{longest:,.0f}. Within the {n} positions shown, {n_within} of {all} pairs complete "
         "at least one turn."
     )
@@ -108,8 +108,8 @@ def _learned_table(facts: KindFacts) -> str:
 def _biases(facts: KindFacts) -> str:
     text = _(
         "Nothing is added to the token vectors: each head lowers the scores of distant keys "
-        "by slope · distance. The weights of head 1 halve every {shortest:.2g} tokens, those of "
-        "head {last} every {longest:,.4g}."
+        "by slope · distance. The weights of head 1 halve every {shortest:.2g} tokens, and "
+        "those of head {last} every {longest:,.4g}."
     )
     if len(facts.lengths) == 1:
         text = _(

@@ -35,10 +35,10 @@ def lengths_facts() -> LengthsFacts:
 def says_lengths(facts: LengthsFacts) -> str:
     """What the best and the worst encoding make of longer texts."""
     text = _(
-        "Five models were trained on texts of {trained_len} characters and then read texts of "
-        "{longest}. Beyond the trained length, the loss of {best} goes from {a.inside:.2f} to "
-        "{a.beyond:.2f} bits per character on average, that of {worst} from {z.inside:.2f} to "
-        "{z.beyond:.2f}."
+        "Five models were trained on texts of {trained_len} characters and then read texts of"
+        " {longest}. Beyond the trained length, the loss of {best} goes from {a.inside:.2f} "
+        "to {a.beyond:.2f} bits per character on average, and that of {worst} from "
+        "{z.inside:.2f} to {z.beyond:.2f}."
     )
     best, worst = facts.kinds[0], facts.kinds[-1]
     called = (_("“{kind}”").format(kind=terms.option(each.kind)) for each in (best, worst))
