@@ -32,7 +32,6 @@ def draw(now: Now, run: Run | None, place: DeltaGenerator) -> None:
 
     `place`: where the task stands, next to what it is done with; on a phone it is at hand.
     """
-    progress.LESSON_RUN.keep(run)
     with st.container(border=True, key="lesson_card"):
         _head(now)
         if not _is_here(now):
@@ -55,6 +54,7 @@ def head(now: Now, run: Run | None, title: str) -> None:
 
     One button ends the guessing and then leads on.
     """
+    progress.LESSON_RUN.keep(run)
     is_below = guessing.is_at_hand(now.step.ask)
     is_asked = not (now.is_through or now.is_waiting)
     has_frame = now.is_withheld or (now.is_asked_beside and not is_below)

@@ -130,7 +130,9 @@ def test_a_step_that_is_entered_again_tells_nothing_of_another_text():
     press(at, "without_guess")
     first = curve(at)
     run(press(at, "lesson_back"))
+    assert at.button(key="lesson_on").proto.type == "secondary"  # the task comes first
     press(at, "solve_task")
+    assert at.button(key="lesson_on").proto.type == "primary"
     run(press(at, "lesson_on"))
     assert_works(at)
     assert curve(at) != first

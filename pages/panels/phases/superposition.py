@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
@@ -36,10 +37,14 @@ def at(_run: Run | None, state: State) -> tuple[Toy, int]:
 @chooses("sparsity", "n_toy_features", "phase_seed")
 def choices(_run: Run | None) -> None:
     """How rare features are, how many there are, and the seed."""
+    left, middle, right = st.columns(3)
     label = _("Sparsity · share of features that are 0 in an example")
-    choose("sparsity", label, map(str, SPARSITIES), label_of=lambda each: f"{float(each):.0%}")
-    slide("n_toy_features", _("Features"), FEATURES)
-    shared.seed_choice("superposition")
+    with left:
+        choose("sparsity", label, map(str, SPARSITIES), label_of=lambda each: f"{float(each):.0%}")
+    with middle:
+        slide("n_toy_features", _("Features"), FEATURES)
+    with right:
+        shared.seed_choice("superposition")
 
 
 @lru_cache(maxsize=64)
@@ -73,6 +78,12 @@ def says_toy(facts: Facts) -> str:
         "present. The model passes them through two numbers, and in the end {n} of them survive.",
         last.n_kept,
     )
+    if last.n_kept == toy.n_features:
+        text = _(
+            "An example has {all} features, each of which is absent ({sparsity} of the time) or "
+            "present. The model passes them through two numbers, and in the end all of them "
+            "survive."
+        )
     said = text.format(sparsity=f"{toy.sparsity:.0%}", n=last.n_kept, all=toy.n_features)
     return sentences(said, _angles(last), "" if now is last else _now(now))
 
