@@ -35,7 +35,8 @@ def _changed(now: Now) -> list[tuple[str, Any, Any]]:
     """Names with the value that the lesson has set, and the present one: of model and text."""
     step = progress.last_set(now.lesson, now.i)
     wanted, state = progress.settings_of(step), link.state()
-    of_text = ("text",) if "text" in wanted and not step.own_words else ()
+    is_led = bool(link.value("room"))  # a class reads what its teacher has set, in any language
+    of_text = ("text",) if "text" in wanted and not (step.own_words or is_led) else ()
     names = [name for name in (*OF_THE_MODEL, *of_text) if name in {"preset", *wanted, *state}]
     pairs = [
         (name, _or_first(name, value_in(wanted, name)), _or_first(name, link.value(name)))

@@ -124,9 +124,9 @@ def test_presented_the_wall_has_what_is_asked_with_then_why_then_the_panel():
     assert len(at.get("image")) == 1  # the way in, for who comes late
     press(at, "without_guess")
     assert_works(at)
-    assert "Four products" in said(at) and len(at.get("plotly_chart")) == 1
+    assert "four products" in said(at) and len(at.get("plotly_chart")) == 1
     press(at, "lesson_panel")
-    assert "Four products" not in said(at) and at.get("plotly_chart")
+    assert "four products" not in said(at) and at.get("plotly_chart")
     run(press(at, "wall_on"))
     assert "- ### Yes" in said(at)
 

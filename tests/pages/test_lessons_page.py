@@ -790,6 +790,15 @@ def test_who_joins_by_code_sees_what_the_leader_has_set():
     assert (way["text"], way["lang"]) == ("four quiet words here", "zh") and "wall" not in way
 
 
+def test_a_lesson_that_is_through_does_not_follow_to_another_page():
+    last = {"lesson": "tokens", "lesson_step": 4, "panel": None, "text": " Tom and Tom"}
+    at = opened("pages/attention.py", preset="stories-en-zh", **last)
+    assert "Back to the lesson" in {e.proto.label for e in at.main if e.type == "page_link"}
+    at = opened("pages/attention.py", preset="stories-en-zh", guesses="4:1_1_1_1", **last)
+    assert_works(at)
+    assert "lesson" not in at.query_params
+
+
 def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
     at = opened(
         "pages/attention.py", panel=None, lesson="attention-by-hand", text="cats", own_text="my own"

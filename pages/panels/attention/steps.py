@@ -182,6 +182,8 @@ def steps_of_a_head(run: Run, state: State) -> None:
     show(strip, *values, facts=shared.drawn_facts, key="strip", on_click=open_step)
     step_choice(facts)
     if is_phone():
+        if progress.now():  # whose text may name a key
+            cell_choice(facts)
         st.markdown(says_step(facts))
         with st.container():  # below which the way from cell to cell stays in sight
             _step_large(facts, step_picture.narrow, state)
