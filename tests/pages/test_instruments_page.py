@@ -1,7 +1,7 @@
 """The test chart: each instrument's answer beside the truth, and the way to its own picture."""
 
 import pytest
-from opened import assert_works, opened, visit
+from opened import assert_works, figure, opened, run, visit
 
 from blocks.known.cells import right_in
 
@@ -33,6 +33,16 @@ def test_a_model_of_known_truth_is_opened_with_its_truth_and_the_score(page: str
     n_right, n = right_in(instrument)
     links = [each.proto.label for each in at.get("page_link")]
     assert any(f"{n_right} of {n}" in label for label in links)
+
+
+def test_a_token_is_followed_and_the_attention_of_another_head_is_drawn():
+    at = opened(PAGE, preset=None, panel="circuit", circuit_follow="4", lang="en")
+    assert any("[ (5) adds" in each.value for each in at.info)
+    (head,) = (each for each in at.selectbox if each.label.startswith("Head"))
+    head.set_value("2")
+    at = run(at)
+    assert_works(at)
+    assert figure(at, "circuit_attention")["layout"]["title"]["text"].startswith("Head 3")
 
 
 def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():

@@ -78,10 +78,10 @@ def cosines(facts: Facts) -> Chart:
         _("Nearest direction to each true feature, step {step:,}").format(step=now.step),
         rows,
         Axis(_("true features, the best found first"), of="place"),
-        Axis(_("cosine"), (0, 1.02)),
+        Axis(_("cosine (dashed: found above it)"), (0, 1.02)),
         [bars("cosine", Look(_("cosine"), palette.EMBEDDING))],
         hover="{cosine:.3f}",
-        levels=[Level(FOUND_ABOVE, name=_("found"))],
+        levels=[Level(FOUND_ABOVE, color=palette.PINNED)],
     )
 
 

@@ -263,7 +263,7 @@ SHOWS = (
 
 def shows() -> Sequence[Item]:
     """Before a class the sentence and the curves that it speaks of."""
-    before_a_class = (Say(says_when), Shown(large, "phase_curves_large", room=490))
+    before_a_class = (Say(says_when), Shown(large, "phase_curves_large", room=465))
     return before_a_class if present.is_on() else SHOWS
 
 

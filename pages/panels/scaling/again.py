@@ -5,7 +5,7 @@ import pandas as pd
 from blocks.scaling.repeated import EPOCHS, Learned, expected_worth, worth
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, line
-from pages.panels.scaling.charts import tried_axis
+from pages.panels.scaling.charts import ROOM, tried_axis
 from pages.panels.scaling.shared import size
 from pages.show.parts import Beside, Note, Say, Shown
 from pages.words.language import _, sentences
@@ -19,12 +19,9 @@ def says_again(found: Found) -> str:
     few, most = EPOCHS[2], EPOCHS[-1]
     text = _(
         "Every model here sees {d} tokens. With fresh text only, the loss is {fresh:.3f} nats"
-        " above the entropy; with a quarter of the text seen {few} times, {again:.3f}; with "
-        "1/{most} of it seen {most} times, {worst:.3f}."
+        " above the entropy; with 1/{most} of the text seen {most} times, it is {worst:.3f}."
     )
-    said = text.format(
-        d=size(found[0].unique), fresh=of[1], few=few, again=of[few], most=most, worst=of[most]
-    )
+    said = text.format(d=size(found[0].unique), fresh=of[1], most=most, worst=of[most])
     text = _(
         "Text seen {few} times is worth {here:.1f} times as much as text seen once; the "
         "formula of Muennighoff et al. 2023 predicts {there:.1f}."
@@ -99,7 +96,7 @@ def worth_chart(found: Found) -> Chart:
         }
     )
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
-    title = _("worth, × the text seen once (logarithmic)")
+    title = _("worth, × seen once (logarithmic)")
     return Chart(
         _("What repeated text is worth"),
         rows,
@@ -139,6 +136,8 @@ def says_how(found: Found) -> str:
 
 AGAIN = (
     Say(says_again),
-    Beside(Shown(loss_chart, "again_loss"), Shown(worth_chart, "again_worth")),
+    Beside(
+        Shown(loss_chart, "again_loss", room=ROOM), Shown(worth_chart, "again_worth", room=ROOM)
+    ),
     Note(says_how),
 )

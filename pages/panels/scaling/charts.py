@@ -19,6 +19,7 @@ COLORS = (
     palette.EMBEDDING,
     palette.MTP,
 )
+ROOM = 430  # pixels of two pictures side by side before a class
 
 
 def size_axis(values: pd.Series) -> Axis:

@@ -25,7 +25,7 @@ from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Level, Look, band, dots, line
 from pages.page.declared import Panel
 from pages.panels.scaling import shared
-from pages.panels.scaling.charts import flops_axis
+from pages.panels.scaling.charts import ROOM, flops_axis
 from pages.panels.scaling.shared import says_band
 from pages.show.parts import Beside, Note, Say, Shown, Table
 from pages.state.values import State
@@ -164,10 +164,15 @@ def floor_chart(facts: FloorFacts) -> Chart:
         tall=330,
         levels=[
             Level(
-                y=facts.least_loss, name=_("entropy: the lowest possible loss"), color=palette.NORM
+                y=facts.least_loss,
+                name=_("entropy: the lowest possible loss"),
+                color=palette.NORM,
+                is_named_right=True,
             ),
             Level(y=law.floor, name=_("fitted E"), color=palette.ATTENTION, dash="dot"),
-            Level(y=source.entropy_after_one, name=_("best bigram"), dash="dot"),
+            Level(
+                y=source.entropy_after_one, name=_("best bigram"), dash="dot", is_named_right=True
+            ),
         ],
     )
 
@@ -234,7 +239,10 @@ PANEL = Panel(
     facts=floor_facts,
     shows=(
         Say(says_floor),
-        Beside(Shown(floor_chart, "floor_chart"), Shown(approach_chart, "floor_approach")),
+        Beside(
+            Shown(floor_chart, "floor_chart", room=ROOM),
+            Shown(approach_chart, "floor_approach", room=ROOM),
+        ),
         Note(says_band_of),
         Note(says_known),
         Note(says_stories),

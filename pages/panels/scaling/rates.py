@@ -10,6 +10,7 @@ from blocks.model.faults import N_
 from blocks.scaling.transfer import RATES, Scheme, Tried, best_rates
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
+from pages.panels.scaling.charts import ROOM
 from pages.show.parts import Beside, Say, Shown
 from pages.words.language import _, sentences
 
@@ -60,9 +61,8 @@ def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
         "From the narrowest to the widest model, the best learning rate is {standard} with "
-        "the standard scheme ({apart}) and {mup} under muP ({mup_apart}). Using the best rate"
-        " of the narrowest model costs the widest one {price:.3f} nats with the standard "
-        "scheme and {mup_price:.3f} under muP."
+        "the standard scheme ({apart}) and {mup} under muP ({mup_apart}). The best rate of "
+        "the narrowest model costs the widest one {price:.3f} and {mup_price:.3f} nats."
     )
     said = text.format(
         standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
@@ -82,14 +82,12 @@ def says_rates(facts: RateFacts) -> str:
 def _says_least(facts: RateFacts) -> str:
     """Which scheme comes to the lower loss where both have their best rate."""
     text = _(
-        "At its own best rate, the widest model comes to {standard:.3f} nats above the entropy "
-        "with the standard scheme and to {mup:.3f} under muP: muP spares the search for a rate at "
-        "large width, but it does not lower the loss here."
+        "At its own best rate, it comes to {standard:.3f} and {mup:.3f} nats above the entropy: "
+        "muP spares the search for a rate at large width, but it does not lower the loss here."
     )
     if facts.gained > 0:
         text = _(
-            "At its own best rate, the widest model comes to {standard:.3f} nats above the entropy "
-            "with the standard scheme and to {mup:.3f} under muP."
+            "At its own best rate, it comes to {standard:.3f} and {mup:.3f} nats above the entropy."
         )
     return text.format(standard=facts.least(Scheme.STANDARD), mup=facts.least(Scheme.MUP))
 
@@ -146,6 +144,7 @@ def mup_chart(facts: RateFacts) -> Chart:
 RATE_ITEMS = (
     Say(says_rates),
     Beside(
-        Shown(standard_chart, "transfer_rates_standard"), Shown(mup_chart, "transfer_rates_mup")
+        Shown(standard_chart, "transfer_rates_standard", room=ROOM),
+        Shown(mup_chart, "transfer_rates_mup", room=ROOM),
     ),
 )

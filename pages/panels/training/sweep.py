@@ -26,6 +26,7 @@ from pages.panels.training.sweep_said import (
     roughly,
     says_best,
     says_cost,
+    says_planned,
     says_state,
     settings_table,
 )
@@ -39,7 +40,7 @@ from pages.show.export import download, file_on_disk
 from pages.show.fold import details
 from pages.show.tables import show_table
 from pages.show.typed import typed
-from pages.stage import link
+from pages.stage import link, present
 from pages.state.link_fields.sweep import FIELDS, MOST_SEEDS, MOST_TYPED, NO_FIELD, SWEPT
 from pages.state.values import State
 from pages.words.language import _, ngettext, say_fault, sentences
@@ -158,6 +159,8 @@ def _so_far(sweep: Sweep, was_running: bool, price: float) -> None:
             show(losses_chart, facts, facts=as_it_is, key="sweep_losses", room=room(view))
         _small_multiples(facts)
         show_table(settings_table(facts), key="sweep_table")
+    elif present.is_on():
+        st.markdown(says_planned(sweep))
     with details(_("Export this sweep")):
         files_row(view, "sweep")
     if was_running and not view.is_running:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from blocks.sweep.facts import SweepFacts, Tried
+from blocks.sweep.sweep import Sweep
 from blocks.sweep.sweeps import View
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Look, Series, band, dots, line
@@ -66,6 +67,16 @@ def _says_end(facts: SweepFacts) -> str:
         return ""
     text = _("The best {field} is at the end of the values tried: a better one may lie beyond.")
     return text.format(field=facts.fields[0])
+
+
+def says_planned(sweep: Sweep) -> str:
+    """What is tried, before anything is trained."""
+    text = _(
+        "Values tried: {values}. Seeds: {n_seeds}. A picture appears as soon as the first runs "
+        "have ended."
+    )
+    values = (f"`{name}` = {' · '.join(map(str, each))}" for name, each in sweep.fields)
+    return text.format(values=enumeration(values), n_seeds=len(sweep.seeds))
 
 
 def says_cost(facts: SweepFacts, price: float) -> str:
