@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 from brought_folders import save_folder
+from daily import some_daily
 from opened import OF_THE_READER, assert_works, opened, said, words_in_pictures
 from streamlit.testing.v1 import AppTest
 from tokenizers import decoders, models, pre_tokenizers
@@ -68,8 +69,9 @@ def written(at: AppTest) -> list[str]:
     return [line for line in lines if not SHE_OR_HE.search(line)]
 
 
-@pytest.mark.parametrize("page", OWN_PAGES)
-@pytest.mark.thinned
+@pytest.mark.parametrize(
+    "page", some_daily(OWN_PAGES, daily=["pages/attention.py", "pages/seq2seq.py"])
+)
 def test_no_panel_speaks_of_the_models_that_ship_with_us(page: str):
     preset = f"folder:{MODELS.get(page, 'llama')}"
     at = opened(page, preset=preset, text=TEXT)
