@@ -88,8 +88,12 @@ def line(*values: float) -> pd.DataFrame:
 def test_where_the_streams_part(monkeypatch: pytest.MonkeyPatch):
     facts = TwoFlows("resid_post", "rms", line(1, 2, 3), line(1, 5, 2, 9))
     assert in_english(monkeypatch, flow.says_flow, facts) == (
-        "The stream after the layer, RMS: A goes from 1 to 3, and B from 1 to 2 (layers 0 to 2). A "
+        "The stream after the layer, RMS: A goes from 1 to 3, and B from 1 to 2, up to layer 2. A "
         "and B are furthest apart at layer 1. Layers: 2 in A, 3 in B."
+    )
+    facts = TwoFlows("resid_post", "rms", line(1, 2), line(5, 2))
+    assert "furthest apart before the first layer." in in_english(
+        monkeypatch, flow.says_flow, facts
     )
 
 

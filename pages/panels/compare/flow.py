@@ -77,8 +77,8 @@ def says_flow(facts: TwoFlows) -> str:
     """Both after the last common layer, and where they part most."""
     start, last = facts.both.iloc[0], facts.both.iloc[-1]
     text = _(
-        "{stage}, {moment}: A goes from {a_start} to {a_end}, and B from {b_start} to {b_end}"
-        " (layers {first} to {last}). A and B are furthest apart at layer {apart}."
+        "{stage}, {moment}: A goes from {a_start} to {a_end}, and B from {b_start} to {b_end}, up to "
+        "layer {last}. A and B are furthest apart {where}."
     )
     said = text.format(
         stage=_capital(_(STAGES[facts.stage])),
@@ -87,14 +87,17 @@ def says_flow(facts: TwoFlows) -> str:
         a_end=readable(last["value_a"]),
         b_start=readable(start["value_b"]),
         b_end=readable(last["value_b"]),
-        first=int(start["layer"]),
         last=int(last["layer"]),
-        apart=facts.furthest,
+        where=_where(facts.furthest),
     )
     n_a, n_b = facts.n_layers
     if n_a == n_b:
         return said
     return sentences(said, _("Layers: {n_a} in A, {n_b} in B.").format(n_a=n_a, n_b=n_b))
+
+
+def _where(layer: int) -> str:
+    return _("at layer {layer}").format(layer=layer) if layer else _("before the first layer")
 
 
 def _capital(text: str) -> str:
