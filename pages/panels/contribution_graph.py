@@ -106,8 +106,8 @@ def _says_rest(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     return _(
-        "Each wire shows how much of one token's vector comes from another token; the "
-        "prediction need not depend on it. Orange marks the main routes to {token}. Each dot "
+        "Each wire shows how much of one token's vector comes from another token; orange wires "
+        "are the main routes to {token}. The prediction need not depend on them. Each dot "
         "shows how much its token has gathered so far. Click a token to pin it."
     ).format(token=called(facts.run, facts.token))
 
