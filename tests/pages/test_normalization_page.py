@@ -215,7 +215,7 @@ def test_a_full_queue_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(race.training, "N_UPDATES", 5)
     press(at, "race_steps_go_on")
     assert_works(at)
-    assert any("Loss after 5 steps" in info.value for info in at.info)
+    assert any("loss after 5 steps" in info.value for info in at.info)
     full.close()
 
 
@@ -237,7 +237,7 @@ def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
     assert "This run was not recorded" in said(at) and "sort 8 letters" in said(at)
     press(at, "race_now")
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
-    assert "sort 8 letters" in found and "Loss after 10 steps" in found
+    assert "sort 8 letters" in found and "loss after 10 steps" in found
     drawn = figure(at, "race_curves")["data"]
     assert [trace["name"] for trace in drawn] == ["pre", "post"]
     assert [len(trace["x"]) for trace in drawn] == [10, 10]
@@ -259,7 +259,7 @@ def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, 
     at = opened(PAGE, preset="course", race_depth=depth, panel="race", norm_kind=norm_kind)
     assert_works(at)
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
-    assert "Loss after 100 steps" in found
+    assert "loss after 100 steps" in found
     assert ("Hardly better than random guessing: post" in found) is stuck
     assert "from a recorded run" in said(at)
 
@@ -267,11 +267,11 @@ def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool, 
 @pytest.mark.parametrize("warmup", [30, 60])
 def test_a_race_with_a_warm_up_stands_beside_that_without(warmup: int):
     alone = opened(PAGE, preset="course", panel="race", race_warmup=0)
-    losses = re.search(r"by norm placement: (pre [\d.]+, post [\d.]+) nats", said(alone))[1]
+    losses = re.search(r"by norm placement, is (pre [\d.]+, post [\d.]+) nats", said(alone))[1]
     at = opened(PAGE, preset="course", panel="race", race_warmup=warmup)
     assert_works(at)
     assert f"Without the warm-up the loss is {losses} nats." in said(at)
-    assert f"by norm placement: {losses} nats" not in said(at)
+    assert f"by norm placement, is {losses} nats" not in said(at)
 
 
 def test_a_race_of_other_models_says_nothing_of_the_pages_own():

@@ -106,8 +106,8 @@ def says_race(facts: RaceFacts) -> str:
     called = shared.names(name for name, _loss in facts.losses)
     listed = _listed(facts.losses)
     text = _(
-        "The task: sort {letters} letters. Loss after {n_updates} steps, by norm placement: "
-        "{listed} nats. Guessing at random gives {guess:.2f}."
+        "The task is to sort {letters} letters. The loss after {n_updates} steps, by norm "
+        "placement, is {listed} nats. Guessing at random gives {guess:.2f}."
     )
     said = [fill(text, facts, listed=listed, letters=N_LETTERS, guess=GUESS)]
     if facts.diverged:

@@ -73,8 +73,8 @@ def says_circle(facts: SumFacts) -> str:
 def _cut(facts: SumFacts) -> str:
     text = _(
         "When these frequencies are removed from the embedding, the answers are lost: the loss on "
-        "all pairs goes from {whole:.3f} to {lost:.2f} nats (a blind guess: {guess:.2f}). When the "
-        "same number of other frequencies is removed instead, it is {kept_without_others:.3f}."
+        "all pairs goes from {whole:.3f} to {lost:.2f} nats (a blind guess: {guess:.2f}). When the"
+        " same number of other frequencies is removed, the loss is {kept_without_others:.3f}."
     )
     return fill(text, facts, whole=facts.whole[-1])
 

@@ -37,7 +37,7 @@ def _says_peak(found: Found) -> str:
     """How often text has been seen where it is worth most, beyond what was said of before."""
     values = worth(found)
     best = max(_held(found), key=lambda each: values.get(each, 1.0))
-    text = _("It is worth most seen {best} times: {peak:.1f} times as much.")
+    text = _("It is worth most when seen {best} times: {peak:.1f} times as much.")
     return text.format(best=best, peak=values[best]) if best > EPOCHS[2] else ""
 
 
