@@ -216,7 +216,7 @@ def _titles(panels: Sequence[Panel], shown: int) -> None:
         "options": list(titles),
         "format_func": titles.__getitem__,
         "label_visibility": "collapsed",
-        **link.view("panel", panels[shown].name, tuple(titles.values())),
+        **link.view("panel", panels[shown].name, (is_phone(), *titles.values())),
     }
     with st.container(key="panel"):
         if is_phone():

@@ -4,6 +4,8 @@ import pytest
 from opened import PAGES, assert_works, control, open_title, opened, press, settings, titles, visit
 from streamlit.testing.v1 import AppTest
 
+from pages.stage.phone import NARROW
+
 WITH_PANELS = [page for page in PAGES if page != "app.py"]
 
 
@@ -77,3 +79,12 @@ def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one():
     questions.select_index(0).run()
     assert_works(at)
     assert settings(at)["panel"] == "flops"
+
+
+def test_a_narrow_screen_that_names_no_phone_lists_the_panel_that_is_open():
+    at = opened("pages/masks.py", preset="course", text="a b c", panel="leaks")
+    (pills,) = (each for each in at.get("button_group") if str(each.key).startswith("panel__"))
+    at.session_state[NARROW.name] = True
+    at.run()
+    listed = [each for each in at.selectbox if each.key.startswith("panel__")]
+    assert listed[0].value == "leaks" and listed[0].key != pills.key

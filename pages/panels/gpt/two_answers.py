@@ -37,6 +37,7 @@ from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
+ROOM = 470  # pixels of a picture before a class
 LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120
 LABELS = {
@@ -334,9 +335,11 @@ def what_decides(run: Run, state: State) -> None:
     marked, on_click = words.marked(run), partial(controls.switch_off, run)
     if interventions.has_heads(run):
         with left:
-            show(draw_effects, *shown, marked, True, key="answer_heads", on_click=on_click)
+            show(
+                draw_effects, *shown, marked, True, key="answer_heads", on_click=on_click, room=ROOM
+            )
     with right:
-        show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click)
+        show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click, room=ROOM)
     note(
         _(
             "Blue favors A, orange favors B. Heads and whole sub-layers have separate color "

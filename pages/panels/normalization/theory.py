@@ -181,7 +181,7 @@ def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
 
 def shown(_stacks: Stacks) -> Sequence[Item]:
     """The picture, and the cause: beside it in front of a class."""
-    picture, cause = Shown(last_gradients, "depth_scaling"), Text(says_cause)
+    picture, cause = Shown(last_gradients, "depth_scaling", room=470), Text(says_cause)
     parts = (Beside(picture, cause, widths=(7, 4)),) if present.is_on() else (picture, cause)
     steps = Steps(
         *(stacks.passes, Say(says_theory), *parts, Note(says_more)),
