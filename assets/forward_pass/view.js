@@ -64,10 +64,13 @@ class View {
 
   keepMoment(before) {
     const path = before.moves[this.moment.at].path;
-    const { start } = before.moves[this.moment.at];
+    const { start, is_stream: isWhole } = before.moves[this.moment.at];
     const exact = this.scene.index.get(path);
     const first = this.scene.moves.findIndex((move) => move.start === start);
     this.moment.at = exact ?? Math.max(0, first);
+    const heads = this.scene.moves.findLastIndex((move) => move.start === start && move.inHead);
+    const isEntered = this.waits && isWhole && this.place.zoom === "layer" && this.width < 640;
+    if (isEntered && heads >= 0) this.moment.at = heads; // as for a layer whose inside was here
     if (!this.scene.matrices.has(this.place.cell?.path)) this.place.cell = null;
     this.waits = false;
     this.tell();
