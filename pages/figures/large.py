@@ -172,7 +172,7 @@ def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
     """Whether its texts fit into a matrix or beside lying bars; all others stand freely."""
     texts = np.asarray(trace["text"], dtype=object)
     if trace.get("type") == "bar" and trace.get("orientation") == "h":
-        return bool(texts.size * LINE <= _plot_height(layout))
+        return len(set(np.asarray(trace["y"]).tolist())) * LINE <= _plot_height(layout)
     is_heatmap = trace.get("type") == "heatmap"
     if not is_heatmap and (trace.get("mode") != "text" or texts.size <= FEW):
         return True

@@ -107,3 +107,12 @@ def test_maps_side_by_side_take_the_width_that_there_is():
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(4)}], **given))
     assert found.layout.yaxis.scaleanchor is None and 200 < found.layout.height < 300
     assert enlarged(figure([], **given), room=180).layout.height == 180
+
+
+def test_numbers_beside_lying_bars_stay_where_rows_are_high_enough():
+    rows, pieces = ({"y": y, "text": ["1"] * 40} for y in ([*range(40)], [0, 1] * 20))
+    shown = [
+        enlarged(figure([{"type": "bar", "orientation": "h", "x": [1] * 40, **each}], height=300))
+        for each in (rows, pieces)
+    ]
+    assert shown[0].data[0].text is None and shown[1].data[0].text is not None
