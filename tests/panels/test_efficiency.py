@@ -87,7 +87,7 @@ def test_where_the_score_is_no_share_the_loss_decides():
     of_a_text = FrontierFacts(FRONTIER.variants, "bits per character", is_share=False)
     said = frontier.says_frontier(of_a_text)
     assert (
-        "is 1.010 nats, the original's 1.000" in said
+        "is 1.010 nats; the original's is 1.000" in said
         and "Every smaller file loses some quality" in said
     )
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)

@@ -77,8 +77,8 @@ def says_flow(facts: TwoFlows) -> str:
     """Both after the last common layer, and where they part most."""
     start, last = facts.both.iloc[0], facts.both.iloc[-1]
     text = _(
-        "{stage}, {moment}: A goes from {a_start} to {a_end}, and B from {b_start} to {b_end}, up to "
-        "layer {last}. A and B are furthest apart {where}."
+        "{stage}, {moment}: A goes from {a_start} to {a_end}, and B from {b_start} to {b_end}, up"
+        " to layer {last}. A and B are furthest apart {where}."
     )
     said = text.format(
         stage=_capital(_(STAGES[facts.stage])),

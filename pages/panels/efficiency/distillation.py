@@ -154,8 +154,8 @@ def says_how(facts: DistillationFacts, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     how = facts.how
     said = _(
-        "Task, recipe and batches are the same as the teacher's, but the students get fewer "
-        "updates; {share} of the loss on answers comes from the teacher, at temperature "
+        "The task, recipe and batches are the teacher's, but the students get fewer updates; "
+        "{share} of the loss on answers comes from the teacher, at temperature "
         "{temperature:g}. Bands show the range over the seeds. All losses are measured on the"
         " same held-out data."
     ).format(share=percent(how.teacher_share), temperature=how.temperature)

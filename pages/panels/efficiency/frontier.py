@@ -98,7 +98,7 @@ def _says_quality(facts: FrontierFacts, best: Variant) -> str:
     """Score and held-out loss before and after: the one may stay where the other rises."""
     if facts.is_of_text:
         return _says_text_quality(facts, best)
-    text = _("Its held-out loss is {loss:.3f} nats, the original's {loss_before:.3f}.")
+    text = _("Its held-out loss is {loss:.3f} nats; the original's is {loss_before:.3f}.")
     if facts.is_share:
         text = _(
             "Its score ({score}) is {after} at a held-out loss of {loss:.3f} nats; the "

@@ -161,8 +161,8 @@ def _expected_time(weights: str, removed: Removed) -> str:
 def says_how(facts: RetrainingFacts, *, is_recorded: bool) -> str:
     """On what it was trained on, what went first, and how small that makes the model."""
     said = _(
-        "Task, batches and seed are the model's own; the learning rate is {rate:.0%} of the "
-        "original."
+        "The task, batches and seed are the model's own; the learning rate is {rate:.0%} of "
+        "the original."
     ).format(rate=retraining.RATE)
     gradually = _(
         "Parts are removed gradually, one step every {n} updates during the first half of the"
