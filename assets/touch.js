@@ -9,7 +9,7 @@ const NARROW = "(max-width: 768px) and (pointer: coarse)"; // where Streamlit la
 const SIDEBAR = "[data-testid=stSidebar]";
 
 const APP = "[data-testid=stApp]";
-const CALM = 500; // milliseconds
+const CALM = 300; // milliseconds
 
 const listening = new WeakMap(); // one pair of ears a page: this is called anew once what is known changes
 
