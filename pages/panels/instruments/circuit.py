@@ -57,6 +57,8 @@ def says_circuit(facts: CircuitFacts) -> str:
             "{whole.loss:.3f}."
         )
     here = _("At the token {token} it answers {said}.")
+    if opened(facts.token_ids[: facts.token + 1]) is None:
+        here = _("At the token {token} no bracket is open, so no answer is asked for.")
     kinds = (f"{kind} {share:.0%}" for kind, share in facts.by_kind.items())
     by_kind = enumeration(kinds) if facts.without else ""
     said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without), by_kind=by_kind)
