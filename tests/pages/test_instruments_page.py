@@ -49,4 +49,4 @@ def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():
     at = opened(PAGE, preset=None, panel="circuit", circuit_without="0", lang="en")
     assert_works(at)
     assert any("With 1 of these removed" in each.value for each in at.info)
-    assert any("Control with 3 seeds" in each.value for each in at.markdown)
+    assert any("Control with 3 seeds" in each.value for each in at.caption)

@@ -218,11 +218,10 @@ def read_whole(_run: None, state: State) -> None:
         show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out, room=ROOM)
     with right:
         show(votes, *values, facts=kept_facts, key="circuit_votes", room=ROOM)
-    product = "" if present.is_on() else says_product(facts)
-    st.markdown(sentences(says_marked(facts), product))
+    st.markdown(says_marked(facts))
     if present.is_on():
         return
-    note(says_how(facts))
+    note(sentences(says_product(facts), says_how(facts)))
     _around(facts, values)
     _seed_choice(state)
     _control()
@@ -308,7 +307,7 @@ def _edge_name(facts: CircuitFacts, i: int) -> str:
 
 
 def _control() -> None:
-    st.markdown(says_control(recorded()))
+    note(says_control(recorded()))
     show(control_chart, facts=recorded, key="circuit_control")
     note(says_counted())
 
