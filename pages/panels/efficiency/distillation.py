@@ -59,7 +59,7 @@ CODE = (
     distillation.attention_loss,
     distillation.relation,
 )
-ROOM = 455  # pixels of the picture before a class, below five lines
+ROOM = 435  # pixels of the picture before a class, below five lines
 N_LIVE = 2  # seeds that are trained while somebody waits
 WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),

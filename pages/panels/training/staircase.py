@@ -23,7 +23,7 @@ from pages.words import chips
 from pages.words.language import _, enumeration, literal, sentences
 
 PRESET, RECIPE = "gpt2-small", "baseline"
-ROOM = 500  # pixels of the picture before a class, below four lines
+ROOM = 480  # pixels of the picture before a class, below four lines
 
 
 def staircase_facts() -> StaircaseFacts:
