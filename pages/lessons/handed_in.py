@@ -105,7 +105,7 @@ def _said(ask: Ask, found: Answer | None) -> Iterator[str]:
     """
     if found is None:
         yield _(
-            "This guess has not been measured in this session: open this step, then download again."
+            "This guess has not been checked in this session: open this step, then download again."
         )
         return
     if not found.was_guessed:

@@ -22,7 +22,11 @@ EXPERIMENTS: tuple[Way, ...] = (
     (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
     (N_("Why this word? Hide one token at a time"), GPT, {"panel": "leave-one-out"}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
-    (N_("How does a model translate? Watch it align"), "pages/seq2seq.py", {"panel": "decoding"}),
+    (
+        N_("How does a model translate? Watch it align two languages"),
+        "pages/seq2seq.py",
+        {"panel": "decoding"},
+    ),
     (
         N_("Where does a word read from? Step by step"),
         PAGE_OF_PART["attention"],

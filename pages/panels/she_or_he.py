@@ -146,8 +146,8 @@ def says_how(facts: Asked) -> str:
     """How it was found which head knows."""
     text = _(
         "To find this head, each of the {heads} heads was switched off in turn, for all "
-        "{names} names in the stories. Without this one, the share of *{she}* changes by "
-        "{moves} on average; without any other, by at most {next}."
+        "{names} names in the stories. Switching off this one changes the share of *{she}* by"
+        " {moves} on average; switching off any other changes it by at most {next}."
     )
     return text.format(
         heads=len(facts.facts.heads),

@@ -19,7 +19,7 @@ from pages.words.language import _
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
-    "This makes one file that opens offline. It contains the questions, pictures, sentences, "
+    "This makes one file that opens offline. It contains the questions, pictures, findings, "
     "explanations and formulas as shown here, with the settings, input, seed and link."
 )
 ASKED = Slot("one_file_asked", False)

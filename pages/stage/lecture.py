@@ -170,7 +170,10 @@ def whole_link() -> str:
 def _whole_link() -> None:
     if whole := whole_link():
         st.caption(
-            _("This link to your lecture, without your notes, opens its first panel in Present:")
+            _(
+                "This link to your lecture, without your notes, opens its first panel in "
+                "presentation mode:"
+            )
         )
         st.code(whole, language=None, wrap_lines=True)
     else:

@@ -66,7 +66,7 @@ def test_a_guess_that_does_not_fit_is_left_out():
 def test_a_guess_that_only_a_link_tells_of_is_said_to_be_unmeasured():
     link.sync("page")
     page = written(Now(LESSON, 1, {0: (1.0,)}, {}), NOON)
-    assert "How much is 1 &amp; 1?" in page and "has not been measured in this session" in page
+    assert "How much is 1 &amp; 1?" in page and "has not been checked in this session" in page
 
 
 def test_what_was_changed_in_each_step_is_said_even_where_it_was_taken_back():

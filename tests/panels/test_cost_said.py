@@ -371,8 +371,10 @@ def test_the_formats(monkeypatch: pytest.MonkeyPatch):
     facts = Formats(512, 0.02, (("bfloat16", 2.0), ("float16", 0.5), ("other", 1.05)))
     said = in_both(monkeypatch, sweeps.says_formats, facts)
     assert said["en"] == (
-        "At n = 512, float32 takes 20 ms. bfloat16 pays off here: it is 2 times as fast. "
-        "float16 is slower here: it takes 2 times as long. other is about as fast here."
+        "At n = 512, float32 takes 20 ms. bfloat16 pays off here: it is 2 times as fast as "
+        "float32. "
+        "float16 is slower here: it takes 2 times as long as float32. other is about as fast "
+        "as float32 here."
     )
     assert "20 ms" in said["zh"]
 
@@ -430,7 +432,9 @@ def test_the_reach(monkeypatch: pytest.MonkeyPatch):
 def test_the_whole(monkeypatch: pytest.MonkeyPatch):
     layer = LayerFacts(0.01, 0.02, PassTime(Times((0.05,)), 5 * 10**6), pd.DataFrame())
     said = in_both(monkeypatch, roofline.says_layer, layer)["en"]
-    assert "10 ms at best and 20 ms as the sum of its operations; measured as a whole, it" in said
+    assert (
+        "At best, one layer takes 10 ms; its operations, timed one by one, add up to 20 ms." in said
+    )
     assert "takes 50 ms (5.0 times the estimate; peak memory beyond its weights: 5 MB)" in said
     model = ModelFacts(0.1, 0.2, Times((0.4,)), 80.0)
     said = in_both(monkeypatch, roofline.says_model, model)["en"]

@@ -30,7 +30,9 @@ def text(lang: str, concept: str) -> str:
 def formulas(markdown: str) -> list[str]:
     """Formulas without the words in them."""
     found = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", markdown, flags=re.DOTALL)
-    return [re.sub(r"\\text\{[^}]*\}|[\s;,，；]|\\[;,:! ]", "", formula) for formula in found]
+    return [
+        re.sub(r"\\text(?:bf)?\{[^}]*\}|[\s;,，；]|\\[;,:! ]", "", formula) for formula in found
+    ]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -199,9 +199,9 @@ def says_left_out(facts: RooflineFacts) -> str:
 def says_layer(facts: LayerFacts) -> str:
     """A layer: estimated, in parts, and whole."""
     text = _(
-        "One layer takes {best} at best and {parts} as the sum of its operations; measured as"
-        " a whole, it takes {whole} ({times:.1f} times the estimate; peak memory beyond its "
-        "weights: {memory})."
+        "At best, one layer takes {best}; its operations, timed one by one, add up to "
+        "{parts}. Measured as a whole, it takes {whole} ({times:.1f} times the estimate; peak"
+        " memory beyond its weights: {memory})."
     )
     return text.format(
         best=duration(facts.best),
@@ -215,8 +215,9 @@ def says_layer(facts: LayerFacts) -> str:
 def says_model(facts: ModelFacts) -> str:
     """Estimate and measurement of the whole model, with tokens per second."""
     text = _(
-        "The whole model takes {best} at best and {parts} as the sum of its operations; "
-        "measured, it takes {whole} ({spread}), or {rate} tokens per second."
+        "At best, the whole model takes {best}; its operations, timed one by one, add up to "
+        "{parts}. Measured as a whole, it takes {whole} ({spread}), or {rate} tokens per "
+        "second."
     )
     low, high = map(duration, facts.times.quartiles)
     spread = _("quartiles {low} to {high}").format(low=low, high=high)

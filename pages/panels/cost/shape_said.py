@@ -201,8 +201,8 @@ def kinds_table(found: tuple[ShapeFacts, ...]) -> pd.DataFrame:
 def says_kinds(found: tuple[ShapeFacts, ...]) -> str:
     """What speaks for one of them, since no law does."""
     text = _(
-        "These laws take only the parameters and FLOPs of attention into account. The kinds "
-        "really differ in their KV cache: {caches} per token."
+        "These laws take only the parameters and FLOPs of attention into account. What really"
+        " sets the kinds apart is their KV cache: {caches} per token."
     )
     caches = enumeration(
         f"{each.wish.attention.upper()} {bytes_text(_cached(each.config))}" for each in found

@@ -131,11 +131,11 @@ def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
 
 def _compared(name: str, ratio: float) -> str:
     if abs(ratio - 1) < ALIKE:
-        return _("{dtype} is about as fast here.").format(dtype=name)
+        return _("{dtype} is about as fast as float32 here.").format(dtype=name)
     if ratio > 1:
-        text = _("{dtype} pays off here: it is {ratio} times as fast.")
+        text = _("{dtype} pays off here: it is {ratio} times as fast as float32.")
         return text.format(dtype=name, ratio=rounded(ratio))
-    text = _("{dtype} is slower here: it takes {ratio} times as long.")
+    text = _("{dtype} is slower here: it takes {ratio} times as long as float32.")
     return text.format(dtype=name, ratio=rounded(1 / ratio))
 
 

@@ -82,8 +82,8 @@ def _gain(facts: PruningFacts) -> str:
         )
     else:
         text = _(
-            "Removing whole parts makes the matrices smaller: {before} to {after}, and a batch "
-            "takes {time_ratio:.2f} times as long."
+            "Removing whole parts makes the matrices smaller: {before} to {after}, and a "
+            "batch takes {time_ratio:.2f} times as long as before."
         )
     return fill(text, facts, before=bytes_text(whole.n_bytes), after=bytes_text(row["bytes"]))
 

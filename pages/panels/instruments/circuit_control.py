@@ -17,8 +17,8 @@ def says_control(found: Recorded) -> str:
     """How many times as many weights shuffled answers need as true ones, and what follows."""
     said = _(
         "Control with {n_seeds} seeds: learning {texts} texts takes {few} weights with true "
-        "answers and {many} with shuffled ones; with {most} texts, that is {ratio} times as "
-        "many."
+        "answers and {many} with shuffled ones; with {most} texts, shuffled answers take "
+        "{ratio} times as many."
     )
     if len(found.ratios) < found.n_seeds:
         so = _(

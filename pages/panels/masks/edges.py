@@ -139,7 +139,7 @@ def sizes(_run: Run, n_tokens: int, n_padding: int) -> None:
     with left:
         slider("cross_len", _("Tokens in the other sequence, without padding"), n_tokens)
     with right:
-        slider("cross_padding", _("Padding tokens added to them"), n_padding)
+        slider("cross_padding", _("Padding tokens added"), n_padding)
 
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:

@@ -158,7 +158,9 @@ def running_table(facts: NormFacts) -> pd.DataFrame:
     """How the running statistics of BatchNorm approach those of the batch."""
     shown = {
         _("earlier passes in training mode"): facts.running["updates"],
-        _("difference from training mode"): facts.running["change"].map(_change),
+        _("largest difference between evaluation and training mode"): facts.running["change"].map(
+            _change
+        ),
     }
     return pd.DataFrame(shown)
 

@@ -79,7 +79,7 @@ WHY = {
         "All scales and shifts are gone; they are few in number but important for training."
     ),
     "norms": N_(
-        "Each norm has a scale and a shift of d_model parameters each, a negligible number."
+        "Each norm has d_model scale parameters and d_model shift parameters, a negligible number."
     ),
     "plain": N_(
         "gate_proj is gone, and with it a third of the feed-forward layer's matrix parameters."

@@ -118,7 +118,7 @@ def says_how(facts: Facts) -> str:
     text = _(
         "This is a top-k sparse autoencoder (Gao et al. 2024) with {latents} directions, the "
         "{k} strongest of which reconstruct each example; each feature is absent from "
-        "{share:.0%} of the examples. In a real model nobody knows the true features: here "
+        "{share:.0%} of the examples. In a real model, nobody knows the true features; here "
         "they are known by construction."
     )
     return text.format(latents=series.n_latents, k=series.n_active, share=series.sparsity)

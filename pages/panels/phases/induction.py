@@ -52,7 +52,7 @@ def says_induction(facts: InductionFacts) -> str:
         "The held-out loss falls to half of its peak at step {jump}. By then, the induction "
         "heads ({heads}) give {least} to {most} of their attention to the token that followed"
         " the same token before ({start} at step 0). Their effects add up, so none of them "
-        "needs to reach one half, which the first does at step {formed_at}."
+        "needs to reach one half; the first to reach it does so at step {formed_at}."
     )
     least, most = facts.found_scores(facts.jump)
     return fill(

@@ -96,7 +96,7 @@ def worth_chart(found: Found) -> Chart:
         }
     )
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
-    title = _("worth, × seen once (logarithmic)")
+    title = _("worth relative to text seen once (logarithmic)")
     return Chart(
         _("What repeated text is worth"),
         rows,
