@@ -23,7 +23,7 @@ def test_each_case_of_the_answer(monkeypatch: pytest.MonkeyPatch):
     cramped = replace(FOUND, texts_at_once=0, size=2 * FOUND.size, law=by_law(ONE, WISH)[2].law)
     said = in_both(monkeypatch, shape_said.says_shape, replace(cramped, loss=None))
     assert "It does not fit" in said["en"] and "no GPT comes closer" in said["en"]
-    assert "DeepSeek LLM (2024) gives no loss" in said["en"] and "没有给出" in said["zh"]
+    assert "DeepSeek LLM (2024) predicts no loss" in said["en"] and "没有给出" in said["zh"]
     dear = shape_for(Budget(BudgetKind.MONEY, 5000, price=2), WISH)
     said = in_both(monkeypatch, shape_said.says_shape, dear)
     assert "At least 2 devices are needed" in said["en"] and "52.1" in said["zh"]
