@@ -88,8 +88,9 @@ def _looked_up(key: str) -> None:
 
 
 def is_about(word: Word, asked: str) -> bool:
-    """Whether a word, or what it says, has what was typed."""
-    return asked.strip().lower() in f"{word.word} {word.says}".lower()
+    """Whether a word, or what it says, has what was typed, or one of its forms was typed."""
+    is_said = asked.strip().lower() in f"{word.word} {word.says}".lower()
+    return is_said or word.found_by.search(asked) is not None
 
 
 def _show(label: str, words: Iterable[Word], *, key: str) -> None:

@@ -52,3 +52,20 @@ def test_a_word_is_looked_up_by_what_it_is_called_or_says():
     assert found == {"grokking"}
     assert is_about(words["grokking"], "by heart")
     assert all(is_about(word, "") for word in words.values())
+
+
+def test_words_of_the_interface_are_found():
+    labels = {
+        "nats": "nat",
+        "logits": "logit",
+        "GQA": "gqa",
+        "MHA": "gqa",
+        "MQA": "gqa",
+        "validation": "held-out",
+        "warm-up": "warm-up",
+        "d_model": "width",
+        "d_ff": "feed-forward",
+    }
+    for label, name in labels.items():
+        assert is_about(glossary("en")[name], label), label
+        assert is_about(glossary("zh")[name], "验证" if label == "validation" else label), label
