@@ -101,8 +101,8 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
     ("step", "said"),
     [
         ("qkv", "three vectors of 2 numbers"),
-        ("scores", "dot products with all keys are its scores, which range from 1.000 to 2.000"),
-        ("scaled", "Divided by √2, the scores range from 0.500 to 1.000"),
+        ("scores", "query of `the₂` with all keys are its scores, which range from 1.000 to 2.000"),
+        ("scaled", "Divided by √2, the scores of `the₂` range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
         ("mask", "The mask acts on other rows: from `the₁` it hides 2 keys."),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),

@@ -38,9 +38,9 @@ CASES = [
         LEARNING,
         "After 1,200 steps the validation loss is 0.69 nats (1.00 bits), a perplexity of 2.0:"
         " the model is as uncertain as if it chose among 2.0 equally likely tokens "
-        "(vocabulary: 64). right: 25.0%.",
+        "(vocabulary: 64). The score is 25.0% (right).",
     ),
-    (learning, replace(LEARNING, is_share=False), "right: 0.25."),
+    (learning, replace(LEARNING, is_share=False), "The score is 0.25 (right)."),
     (learning, replace(LEARNING, least_loss=0.1), "overfitting"),
     (learning, replace(LEARNING, loss=4.0, least_loss=4.0), "hardly better than random guessing."),
     (

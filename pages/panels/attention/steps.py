@@ -79,20 +79,23 @@ STEP_SENTENCES = {
         "(what it can be found by) and a value (what it passes on)."
     ),
     "scores": N_(
-        "The pinned query's dot products with all keys are its scores, which range from {raw}."
+        "The dot products of the query of {token} with all keys are its scores, which range from "
+        "{raw}."
     ),
-    "scaled": N_("Divided by √{d_head}, the scores range from {scaled}."),
-    "cap": N_("cap · tanh(score / cap) compresses the scores: they now range from {capped}."),
+    "scaled": N_("Divided by √{d_head}, the scores of {token} range from {scaled}."),
+    "cap": N_(
+        "cap · tanh(score / cap) compresses the scores: those of {token} now range from {capped}."
+    ),
     "bias": N_(
-        "The farther away a key is, the more its score is reduced: the scores now range from "
-        "{biased}."
+        "The farther away a key is, the more its score is reduced: the scores of {token} "
+        "now range from {biased}."
     ),
     "mask": N_(
-        "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
-        "range from {masked}."
+        "The mask hides {n_masked} of {n} keys from {token}; its remaining scores range from "
+        "{masked}."
     ),
     "softmax": N_(
-        "Softmax turns the row's scores into weights ({pattern}) that sum to {weight_sum:.3f}."
+        "Softmax turns the scores of {token} into weights ({pattern}) that sum to {weight_sum:.3f}."
     ),
     "mix": N_(
         "The values, each multiplied by its weight, are summed into a vector of norm {mixed:.3f}."
@@ -121,7 +124,8 @@ def says_step(facts: HeadFacts) -> str:
     lengths = ("mixed", "passed_on", "written", "together")
     found: dict[str, Any] = spans | {name: facts.length(name) for name in lengths}
     n, d_head = len(facts.labels), facts.steps.d_head
-    said = fill(_(STEP_SENTENCES[facts.step]), facts, n=n, d_head=d_head, **found)
+    token = shared.token(facts.run, facts.query)
+    said = fill(_(STEP_SENTENCES[facts.step]), facts, n=n, d_head=d_head, token=token, **found)
     return sentences(said, *_besides(facts))
 
 

@@ -134,8 +134,10 @@ def says_loss_exactly(facts: LossFacts) -> str:
 def says_logits(facts: LossFacts, target: str) -> str:
     """Where the gradient begins."""
     text = _(
-        "A higher score for “{target}” would lower the error (its gradient is {number}, below 0); "
-        "a higher score for any other word would raise it."
+        "A higher score for “{target}” would lower the error (its gradient is below 0); a higher "
+        "score for any other word would raise it. The gradient is ({share} − 100%) / {n} = "
+        "{number}: the share that “{target}” has, less the 100% that would be right, divided by "
+        "the number of words over which the loss is averaged."
     )
     number = readable(float(facts.gradients[0])).replace("-", "−")
-    return text.format(number=number, target=target)
+    return text.format(number=number, target=target, share=percent(facts.share), n=facts.n_asked)

@@ -71,21 +71,28 @@ def says_toy(facts: Facts) -> str:
     """How many features are kept in the end, and at which angles."""
     toy, found, now = facts
     last = found[-1]
-    text = ngettext(
-        "An example has {all} features, each of which is absent ({sparsity} of the time) or "
-        "present. The model passes them through two numbers, and in the end {n} of them survives.",
-        "An example has {all} features, each of which is absent ({sparsity} of the time) or "
-        "present. The model passes them through two numbers, and in the end {n} of them survive.",
+    features = _("An example has {all} features, each of which is always present.")
+    if toy.sparsity:
+        features = _(
+            "An example has {all} features, each of which is absent {sparsity} of the time."
+        )
+    kept = ngettext(
+        "The model passes them through two numbers, and in the end {n} of them survives.",
+        "The model passes them through two numbers, and in the end {n} of them survive.",
         last.n_kept,
     )
     if last.n_kept == toy.n_features:
-        text = _(
-            "An example has {all} features, each of which is absent ({sparsity} of the time) or "
-            "present. The model passes them through two numbers, and in the end all of them "
-            "survive."
-        )
-    said = text.format(sparsity=f"{toy.sparsity:.0%}", n=last.n_kept, all=toy.n_features)
-    return sentences(said, _angles(last), "" if now is last else _now(now))
+        kept = _("The model passes them through two numbers, and in the end all of them survive.")
+    more_than_two = _(
+        "A vector that holds more features than it has dimensions holds them in **superposition**."
+    )
+    return sentences(
+        features.format(all=toy.n_features, sparsity=percent(toy.sparsity)),
+        kept.format(n=last.n_kept),
+        _angles(last),
+        "" if now is last else _now(now),
+        more_than_two if last.n_kept > 2 else "",
+    )
 
 
 def _angles(last: ToyKept) -> str:

@@ -135,13 +135,14 @@ def says_learning(facts: LearningFacts, name: str) -> str:
     text = _(
         "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), a "
         "perplexity of {perplexity:.1f}: the model is as uncertain as if it chose among "
-        "{perplexity:.1f} equally likely tokens (vocabulary: {n:,}). {score_name}: {score}."
+        "{perplexity:.1f} equally likely tokens (vocabulary: {n:,}). The score is {score} "
+        "({score_name})."
     )
     if facts.is_worse_than_a_guess:
         text = _(
             "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), a"
             " perplexity of {perplexity:,.1f}. This is worse than a uniform guess over all "
-            "{n:,} tokens. {score_name}: {score}."
+            "{n:,} tokens. The score is {score} ({score_name})."
         )
     said = text.format(
         step=facts.step,
