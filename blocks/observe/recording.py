@@ -118,7 +118,7 @@ def _missed_fault(name: str, names: Collection[str]) -> Fault:
 
 def _unrecorded_fault(path: str, kept: Collection[str]) -> Fault:
     if not kept:
-        text = N_("This recording kept no tensors: record again with keep=[“{name}”]")
+        text = N_('This recording kept no tensors: record again with keep=["{name}"]')
         return Fault(text, {"name": path})
     text = N_("{name} is not in this recording: the nearest names are {names}")
     return unknown_fault(text, path, kept)

@@ -107,7 +107,9 @@ class Sweep:
             faults.append(Fault(N_("There are no seeds: list at least one")))
         names = [name for name, _values in (*self.fields, *(self.settings[:1] or ((),))[0])]
         if self.search is Search.HALVING and "n_steps" in names:
-            text = N_("Successive halving sets n_steps itself: remove it, or search by grid")
+            text = N_(
+                "Successive halving sets n_steps itself: remove it, or use grid search (grid)"
+            )
             faults.append(Fault(text))
         if self.eta < 2:
             faults.append(Fault(N_("eta ({eta}) must be at least 2: use 3"), {"eta": self.eta}))

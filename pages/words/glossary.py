@@ -84,7 +84,7 @@ def _looked_up(key: str) -> None:
     asked = st.text_input(_("Search the glossary"), type="search", live=True, key=key)
     words = sorted(glossary(current_language()).values(), key=lambda each: each.word.lower())
     found = [each for each in words if is_about(each, asked or "")]
-    st.markdown(_listed(found) or _("No word of the glossary fits."))
+    st.markdown(_listed(found) or _("No glossary entry matches."))
 
 
 def is_about(word: Word, asked: str) -> bool:

@@ -104,7 +104,7 @@ def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
         ("scores", "query of `the₂` with all keys are its scores, which range from 1.000 to 2.000"),
         ("scaled", "Divided by √2, the scores of `the₂` range from 0.500 to 1.000"),
         ("mask", "hides 0 of 3 keys"),
-        ("mask", "The mask acts on other rows: from `the₁` it hides 2 keys."),
+        ("mask", "The mask acts on other rows: for `the₁`, for example, it hides 2 keys."),
         ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
         ("mix", "a vector of norm 1.414"),
         ("write", "maps 2 numbers to d_model = 4: this head adds a vector of norm 2.000"),

@@ -169,8 +169,8 @@ CASES = [
     (
         missing.says_ways,
         WAYS,
-        "changes by 1.10 bits (KL) on average; it changes most at `ˋ他ˋ` (3.0 bits), least at `我` "
-        "(0.05 bits). For 1 of 3 tokens, the prediction hardly needs the source",
+        "changes by 1.10 bits (KL) on average; it changes most at `ˋ他ˋ` (3.0 bits) and least at "
+        "`我` (0.05 bits). For 1 of 3 tokens, the prediction hardly needs the source",
     ),
     (missing.says_ways, replace(WAYS, seed=3), "(seed 3); how to use the source"),
     (
@@ -234,7 +234,8 @@ CASES = [
         alignment.says_heads,
         HEADS,
         "Over 64 validation sentences, layer 1 (mean of heads) aligns best (error rate 0.25); "
-        "with the query one row later, layer 1, head 1 would align best (0.12).",
+        "with the query taken from the next row, where the word itself is read, layer 1, head 1 "
+        "would align best (0.12).",
     ),
     (memory.says_source, VECTORS, "0.12 before the first layer and of 0.50 at the encoder's"),
     (memory.says_source, VECTORS, "Layer 1 changes the vectors most: by 1.50"),

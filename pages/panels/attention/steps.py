@@ -133,7 +133,7 @@ def _besides(facts: HeadFacts) -> Iterator[str]:
     """What a class would ask: where a mask acts that hides nothing here, why a sign is split."""
     query, n_masked = facts.most_masked
     if facts.step == "mask" and n_masked and not facts.n_masked:
-        text = _("The mask acts on other rows: from {token} it hides {n} keys.")
+        text = _("The mask acts on other rows: for {token}, for example, it hides {n} keys.")
         yield text.format(token=shared.token(facts.run, query), n=n_masked)
     parts = [label.rpartition(" ") for label in facts.labels if PART.search(label)]
     if facts.step in ("project", "qkv") and parts:

@@ -91,8 +91,8 @@ def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:
     if facts.has_experts and facts.n_moved("feed_forward") > 1:
         text = _("With a capacity limit, changing one token can displace others.")
         rounding = _(
-            "If an expert's batch contains different tokens, its outputs may be "
-            "rounded differently."
+            "If the other tokens in an expert's batch change, its outputs may be rounded "
+            "differently."
         )
         yield text if facts.has_capacity else rounding
 

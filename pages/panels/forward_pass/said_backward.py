@@ -33,8 +33,8 @@ TEMPLATES = {
         "passed on."
     ),
     MoveKind.PROJECT: N_(
-        "In head {head}, the gradient of the {name} leads back to the numbers that they were "
-        "computed from."
+        "In head {head}, the gradient of the {name} flows back to the numbers from which the "
+        "{name} were computed."
     ),
     MoveKind.SCORES: N_(
         "In head {head}, the error would fall fastest if “{token}” gave more weight to “{key}”: "

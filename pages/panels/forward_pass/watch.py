@@ -46,7 +46,7 @@ def the_pass(run: Run) -> None:
         return
     most, n = scenes.most_tokens(run.config), run.input.shape[1]
     text = _(
-        "The moving picture keeps every number of a pass. For this model it has room for "
+        "The animation stores every number of a forward pass. For this model it has room for "
         "{most:,} tokens, but the text has {n:,}. Shorten the text."
     )
     st.info(text.format(most=most, n=n), icon=":material/content_cut:")

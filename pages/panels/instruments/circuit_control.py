@@ -82,11 +82,11 @@ def control_chart(found: Recorded) -> Chart:
 def says_counted() -> str:
     """What is counted, and that it is counted alike."""
     text = _(
-        "Both kinds of answers are treated alike: {n_updates:,} updates with all texts in "
-        "each batch, tried with {shares} of the weights; the first model that gets all its "
-        "answers right is pruned as above. Each dot is one seed. Shuffled answers are "
-        "assigned to the beginnings of texts, and identical beginnings have identical "
-        "answers."
+        "Both kinds of answers are treated alike: each model is trained for {n_updates:,} "
+        "updates with all texts in every batch, and {shares} of the weights are tried in "
+        "turn; the first model that gets all its answers right is pruned as above. Each dot "
+        "is one seed. Shuffled answers are assigned to the beginnings of texts, and identical"
+        " beginnings have identical answers."
     )
     shares = enumeration(f"{share:.0%}" for share in SHARES)
     return text.format(n_updates=N_CONTROL_UPDATES, shares=shares)

@@ -105,7 +105,7 @@ def choices(_run: Run | None, state: State) -> None:
         case BranchKind.WEIGHT_DECAY:
             choose("branch_decay", _("Weight decay from that step on"), DECAYS)
         case BranchKind.LEARNED_PERCENT:
-            label = _("Share of all pairs that it learns from")
+            label = _("Share of all pairs used for training")
             choose("branch_percent", label, PERCENTS, label_of=lambda each: f"{each}%")
         case BranchKind.HEAD:
             heads = range(_n_heads(trunk))

@@ -210,9 +210,9 @@ def level_rows(facts: FloorFacts) -> pd.DataFrame:
     rows = [
         (_("nothing: all symbols are equally likely"), log(source.n_symbols)),
         (_("how often each symbol occurs"), source.entropy_of_one),
-        (_("the symbol before (a bigram)"), source.entropy_after_one),
-        (_("both symbols before, where there are two"), facts.least_loss),
-        (_("both symbols before, in an endless text"), source.entropy_rate),
+        (_("the preceding symbol (a bigram)"), source.entropy_after_one),
+        (_("the two preceding symbols, where they exist"), facts.least_loss),
+        (_("the two preceding symbols, in an endless text"), source.entropy_rate),
     ]
     return pd.DataFrame(
         {

@@ -43,9 +43,9 @@ ALIGNED_LABELS = {
 ROW_LABELS = {"writes": N_("predicts the word"), "reads": N_("has read the word")}
 SORT_LABELS = {
     "held_out": N_("error rate on validation sentences"),
-    "held_out_reads": N_("error rate on validation sentences (query one row later)"),
+    "held_out_reads": N_("error rate on validation sentences (query from the next row)"),
     "error": N_("error rate on this sentence"),
-    "error_reads": N_("error rate on this sentence (query one row later)"),
+    "error_reads": N_("error rate on this sentence (query from the next row)"),
     "precision": N_("precision (sentence)"),
     "recall": N_("recall (sentence)"),
     "layer": N_("layer"),
@@ -183,8 +183,9 @@ def says_heads(facts: HeadsFacts) -> str:
         return ""
     one, other = facts.best(Row.WRITES), facts.best(Row.READS)
     text = _(
-        "Over {n} validation sentences, {head} aligns best (error rate {error:.2f}); with "
-        "the query one row later, {other} would align best ({other_error:.2f})."
+        "Over {n} validation sentences, {head} aligns best (error rate {error:.2f}); with the"
+        " query taken from the next row, where the word itself is read, {other} would align "
+        "best ({other_error:.2f})."
     )
     return text.format(
         n=facts.n_pairs,

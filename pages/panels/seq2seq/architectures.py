@@ -231,8 +231,8 @@ def says_example(kind: Architecture, example: Example) -> str:
             return text.format(n=n_asked)
         case _:
             text = _(
-                "Spans removed: {n}. Tokens that the decoder generates instead of the whole "
-                "sentence: {written}."
+                "Spans removed: {n}. The decoder generates only {written} tokens instead of "
+                "the whole sentence."
             )
             return text.format(n=len(example.spoilt), written=n_asked)
 

@@ -95,7 +95,7 @@ def says_ways(facts: WaysFacts) -> str:
     (most, bits), (least, few) = facts.most, facts.least
     text = _(
         "Without cross-attention, the next-token prediction changes by {mean:.2f} bits (KL) "
-        "on average; it changes most at {most} ({bits:.1f} bits), least at {least} "
+        "on average; it changes most at {most} ({bits:.1f} bits) and least at {least} "
         "({few:.2f} bits)."
     )
     said = fill(text, facts, most=literal(most), bits=bits, least=literal(least), few=few)
