@@ -204,7 +204,7 @@ function sayCell(p, cell) {
   const words = scene.words;
   if (cell.aside) return sayAside(scene, cell);
   const rows = scene.tokens[matrix.rowsOf];
-  const value = matrix.value(cell.given, row, col);
+  const value = numberOf(scene, cell, row, col);
   const where = matrix.colsOf === null ? `${words.feature} ${col + 1 + matrix.first}` : `${words.key} ${scene.tokens[matrix.colsOf][col]}`;
   const who = matrix.colsOf === null ? rows[row] : `${words.query} ${rows[row]}`;
   const named = move.inHead ? `${move.title}, ${words.head} ${head + 1}` : move.title;

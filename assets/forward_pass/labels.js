@@ -410,10 +410,10 @@ function rowsBeside(p, { box, matrix }) {
 function paintNumbers(p, chosen) {
   const { context } = p;
   const box = screen(p, chosen.box);
-  const { matrix, given } = chosen;
+  const { matrix } = chosen;
   const [nRows, nCols] = chosen.box.isTurned ? [matrix.cols, matrix.rows] : [matrix.rows, matrix.cols];
   const [w, h] = [box.w / nCols, box.h / nRows];
-  if (w < CELL_WITH_NUMBER || h < 12) return;
+  if (w < CELL_WITH_NUMBER || h < 12 || (p.scene.sends && !sentOf(p.scene, chosen))) return;
   const isTight = matrix.strong < SMALL && w < 64;
   font(p, Math.min(15, w / (isTight ? 5 : 4)));
   context.textAlign = "center";
@@ -424,9 +424,21 @@ function paintNumbers(p, chosen) {
       const [x, y] = [box.x + (j + 0.5) * w, box.y + (i + 0.5) * h];
       if (x < 0 || y < 0 || x > p.width || y > p.height) continue;
       const [row, col] = chosen.box.isTurned ? [j, i] : [i, j];
-      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(matrix.value(given, row, col), matrix.strong, isTight ? 0 : 1), x, y);
+      context.fillText(isRuledOut(p, chosen, row, col) ? "−∞" : shownNumber(numberOf(p.scene, chosen, row, col), matrix.strong, isTight ? 0 : 1), x, y);
     }
   }
+}
+
+/* The numbers of the head as they passed, as its sum has them: Python sends those of the chosen cell. */
+function sentOf({ written }, { move, matrix, head }) {
+  return written?.path === move.path && (written.head === head || matrix.heads === 1) ? written.numbers : null;
+}
+
+/* Exactly, where it was sent; else in the steps of the picture. NaN where masked. */
+function numberOf(scene, cell, row, col) {
+  const { matrix, given } = cell;
+  const exact = matrix.isMasked(given, row, col) ? null : sentOf(scene, cell)?.[row]?.[col];
+  return exact ?? matrix.value(given, row, col);
 }
 
 /* A score that the mask has taken. */

@@ -57,6 +57,16 @@ def cell_facts(
     return replace(found, projected=projected(seen, model, move, own, row, column))
 
 
+def drawn_exactly(seen: Scene, path: str, head: int) -> Array:
+    """What is drawn of one head, as it passed and not in steps: (rows, columns)."""
+    matrix = seen.matrices[path]
+    move = next(move for move in seen.moves if move.path == path)
+    columns = slice(matrix.first, matrix.first + matrix.codes.shape[2])
+    if matrix.columns is not None:
+        columns = seen.windows[matrix.columns]
+    return _Cell(seen.seen, move, head, 0, 0).numbers()[seen.windows[matrix.rows], columns]
+
+
 @dataclass(frozen=True, eq=False)
 class _Cell:
     seen: Recording
@@ -101,6 +111,16 @@ class _Cell:
         stage = self.move.stage
         start = self.move.path.removesuffix(stage)
         return start + CROSS if stage.startswith(CROSS) else start
+
+    def numbers(self) -> Array:
+        """All that the move makes, of this head: (rows, columns)."""
+        if (found := self.seen.tensors.get(self.move.path)) is not None:
+            return _host(found[0] if found.ndim == 3 else found[0, self.own_head(found.shape[1])])
+        if self.move.kind is MoveKind.SCORES:
+            made = self.seen.patterns[self.start + "pattern"]
+            return _host(pair_scores(made)[0, self.head])
+        layer, stack = self.move.layer or 0, self.move.stack
+        return _host(self.seen.pattern(layer, stack=stack, name=self.move.stage)[0, self.head])
 
     def rows_of(self, name: str) -> Array:
         """Queries, keys or values of the head: (seq, d_head)."""

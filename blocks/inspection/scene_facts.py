@@ -11,6 +11,8 @@ from blocks.model.config import ModelConfig
 from blocks.model.normalization import at_least_float32
 from blocks.observe.run import Run
 
+NINE_TENTHS = 0.895  # what is written as 90%
+
 
 @dataclass(frozen=True)
 class MoveFacts:
@@ -18,7 +20,8 @@ class MoveFacts:
 
     `before`: the RMS of what is read first; `after`: that of what is made. Of a head `number` is
     the weight of the key that is read most, or its score, and `key` the token; elsewhere `number`
-    is a share. `n` counts what the sentence does (features, masked pairs, keys), `of` all of them.
+    is a share. `n` counts what the sentence does (features, masked pairs, keys), `of` all of them;
+    `keys`: those that make up the share, the most read first.
     """
 
     move: Move
@@ -28,6 +31,7 @@ class MoveFacts:
     key: int = 0
     n: int = 0
     of: int = 0
+    keys: tuple[int, ...] = ()
 
 
 def move_facts(seen: Scene, run: Run, move: Move, head: int, token: int) -> MoveFacts:
@@ -135,8 +139,11 @@ class _OfHead:
         return MoveFacts(self.move, number=float(row[key]), key=key, of=len(row))
 
     def mixed(self) -> MoveFacts:
-        """How many keys make up nine tenths of what the head reads, of those with any weight."""
+        """The keys that make up 90% (rounded) of what the head reads, of those with any weight."""
         row = self.weights[self.head]
-        rising = row.sort(descending=True).values.cumsum(0)
-        n, of = int((rising < 0.9 * rising[-1]).sum()) + 1, int((row > 0).sum())
-        return MoveFacts(self.move, n=n, of=of, key=int(row.argmax()))
+        falling = row.sort(descending=True, stable=True)
+        rising = falling.values.cumsum(0)
+        n, of = int((rising < NINE_TENTHS * rising[-1]).sum()) + 1, int((row > 0).sum())
+        share = float(rising[n - 1]) / (float(rising[-1]) or 1.0)
+        keys = tuple(falling.indices[:n].tolist())
+        return MoveFacts(self.move, number=share, key=keys[0], n=n, of=of, keys=keys)

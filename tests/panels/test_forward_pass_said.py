@@ -57,6 +57,16 @@ def test_a_sentence_has_its_numbers_in_both_languages(monkeypatch, facts: MoveFa
         assert all(each in text for each in has), text
 
 
+def test_the_few_tokens_that_are_read_most_are_named_with_their_share(monkeypatch):
+    mix = next(move for move in SCENE.moves if move.kind is MoveKind.MIX)
+    weights = SCENE.seen.pattern(0, stack="", name="pattern")[0, 1, 2]
+    told = head._telling(RUN, SCENE, mix, 1, 2)
+    assert len(told.keys) > 1 and told.keys[0] == RUN.input.labels[int(weights.argmax())]
+    share = float(weights.sort(descending=True).values[: len(told.keys)].sum())
+    for text in in_both(monkeypatch, said.says_move, told).values():
+        assert f"{share:.0%}" in text and all(f"“{key}”" in text for key in told.keys), text
+
+
 def test_what_reads_the_sink_more_than_any_other_is_told_to_rest_there(monkeypatch):
     monkeypatch.setattr(head, "sinks_of", lambda run: (0,))
     join = replace(next(m for m in SCENE.moves if m.kind is MoveKind.JOIN), kind=MoveKind.ATTEND)
@@ -96,6 +106,10 @@ def test_a_number_is_written_out_for_its_square(monkeypatch):
     told = watch.written_out(asked, 1, ("layers.0.scores", 2, 1))
     assert told is not None and told["cell"] == "layers.0.scores:2,1"
     assert "head 2" in told["text"] and "q · k = " in told["text"]
+    for path in ("layers.0.scores", "layers.0.pattern", "layers.0.q", "layers.0.resid_mid"):
+        told = watch.written_out(asked, 1, (path, 2, 1))
+        exact = cell_facts(SCENE, build(CONFIG), path, 1, 2, 1)
+        assert told["numbers"][2][1] == pytest.approx(exact.exact, rel=1e-6), path  # not in steps
 
 
 def test_what_is_not_so_is_not_said():

@@ -171,7 +171,8 @@ def _telling(run: Run, seen: Scene, move: Move, head: int, token: int) -> said.T
     of_keys = labels[keys_of(move)]
     key = of_keys[facts.key] if facts.key < len(of_keys) else ""
     is_rest = facts.key == 0 and 0 in sinks_of(run)
-    return said.Telling(run, facts, labels[move.stack][token], key, head, is_rest)
+    keys = tuple(of_keys[i] for i in facts.keys)
+    return said.Telling(run, facts, labels[move.stack][token], key, head, is_rest, keys)
 
 
 def _end_said(run: Run, move: Move, ends: NextFacts | None) -> str | None:

@@ -10,7 +10,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.numbers import readable
 from pages.words import terms
-from pages.words.language import _, sentences
+from pages.words.language import _, enumeration, sentences
 from pages.words.numbers import percent
 
 NAMES = {
@@ -62,7 +62,7 @@ class Telling:
     """What a sentence is of: the numbers, and how tokens and head are called.
 
     `token`: the one that is looked at; `key`: the one that the facts name; `is_rest`: whether
-    attention only rests there.
+    attention only rests there; `keys`: all that the facts name.
     """
 
     run: Run
@@ -71,6 +71,7 @@ class Telling:
     key: str
     head: int
     is_rest: bool = False
+    keys: tuple[str, ...] = ()
 
 
 def title(run: Run, move: Move) -> str:
@@ -100,6 +101,7 @@ def says_move(told: Telling) -> str:
     said = _(_template(told)).format(
         token=told.token,
         key=told.key,
+        keys=_quoted(told.keys),
         head=from_one(told.head),
         n=f"{facts.n:,}",
         of=f"{facts.of:,}",
@@ -130,8 +132,18 @@ def _template(told: Telling) -> str:
             return OF_STATE
         case _ if facts.move.stage in OF_STAGES:
             return OF_STAGES[facts.move.stage]
+        case MoveKind.MIX if 0 < len(told.keys) <= MOST_NAMED:
+            return MIXED_OF
         case kind:
             return TEMPLATES[kind]
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    """“The”, “of” and “is”."""
+    quoted = [_("“{kind}”").format(kind=name) for name in names]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return _("{first} and {last}").format(first=enumeration(quoted[:-1]), last=quoted[-1])
 
 
 OF_STATE = N_(
@@ -165,6 +177,11 @@ NO_RESIDUAL = N_(
     "tokens had."
 )
 SIZE = N_("The numbers of “{token}” now have an RMS (root mean square) of {after}.")
+MIXED_OF = N_(
+    "Each token collects the values in these proportions: in head {head}, {share} of what "
+    "“{token}” collects comes from {keys}."
+)
+MOST_NAMED = 4  # tokens in one sentence
 TEMPLATES = {
     MoveKind.EMBED: N_(
         "Each token becomes a row of {d_model} numbers, with which the model can calculate."

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from blocks.inspection import scene as scenes
 from blocks.inspection.scene_backward import can_learn
 from blocks.inspection.scene_backward_facts import back_cell
-from blocks.inspection.scene_cell import CellFacts, cell_facts
+from blocks.inspection.scene_cell import CellFacts, cell_facts, drawn_exactly
 from blocks.inspection.scene_moves import MoveKind
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
@@ -136,8 +137,8 @@ def _file(run: Run, state: State) -> str:
     )
 
 
-def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> dict[str, str] | None:
-    """The number that the reader has zoomed to, as arithmetic."""
+def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> dict[str, Any] | None:
+    """The number that the reader has zoomed to, as arithmetic, and all of its head, exactly."""
     seen, (path, row, column) = scene_of(asked), cell
     if asked.is_back:
         facts = back_cell(seen, path, head, row, column)
@@ -146,7 +147,10 @@ def written_out(asked: Asked, head: int, cell: tuple[str, int, int]) -> dict[str
     if facts is None:
         return None
     text = says_cell(facts, f"**{_place(asked.run, facts)}**", asked.run.config)
-    return {"cell": f"{path}:{row},{column}", "text": text}
+    numbers = drawn_exactly(seen, path, head)
+    sent = [[float(f"{x:.7g}") if np.isfinite(x) else None for x in each] for each in numbers]
+    at = {"cell": f"{path}:{row},{column}", "path": path, "head": head}
+    return {**at, "text": text, "numbers": sent}
 
 
 def _place(run: Run, facts: CellFacts) -> str:
