@@ -64,6 +64,12 @@ def asked(name: str, language: str, device: str, is_off: bool) -> Asked:
     return Asked(STORIES[language], about(name, language, device), known, is_off)
 
 
+def bars(name: str, language: str, device: str, is_off: bool) -> tuple[Asked, tuple[str, ...]]:
+    """What the bars show, and how it is written at them: as in the sentence beside them."""
+    facts = asked(name, language, device, is_off)
+    return facts, tuple(map(percent, facts.chances))
+
+
 def she_or_he(state: State) -> None:
     """Type a name, see she or he, switch off the one head that knows."""
     language, device = current_language(), state.device
@@ -79,7 +85,7 @@ def she_or_he(state: State) -> None:
         with right:
             st.markdown(says_which(facts))
             at = name, language, device, is_off
-            show(she_or_he_picture.two_bars, *at, facts=asked, key="she_or_he_bars")
+            show(she_or_he_picture.two_bars, *at, facts=bars, key="she_or_he_bars")
         note(says_how(facts))
         _ways(facts)
 
@@ -107,6 +113,12 @@ def _controls(facts: Asked) -> None:
 def _place(facts: Asked) -> dict[str, int]:
     part = facts.knower.part
     return {"head": from_one(part.head or 0), "layer": from_one(part.layer)}
+
+
+def _that_head(facts: Asked) -> dict[str, str]:
+    """In a link to the ablation: the head that can be switched off here."""
+    part = facts.knower.part
+    return {"change_layer": str(part.layer), "change_head": str(part.head or 0)}
 
 
 def says_which(facts: Asked) -> str:
@@ -166,6 +178,7 @@ def _ways(facts: Asked) -> None:
     with st.container(horizontal=True, gap="small"):
         label = _("See what every other part of the model does here")
         query = {**begun, "text": facts.story.begins.format(name=name), "panel": "ablation"}
+        query |= {"each_in_turn": "true"} | _that_head(facts)
         st.page_link(GPT, label=label, query_params=query, **look)
         if not facts.is_known and facts.story.larger and brought.is_here(LARGER.file):
             label = _("Ask {model}, which has seen more names").format(model=LARGER.title)

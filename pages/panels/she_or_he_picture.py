@@ -1,5 +1,7 @@
 """She or he: two bars, and what they were with the whole model."""
 
+from collections.abc import Sequence
+
 from blocks.inspection.known_names import Asked
 from pages.figures import marks, palette
 from pages.figures.axes import BARE, row_names
@@ -14,15 +16,16 @@ from pages.figures.theme import (
     word_label,
 )
 
-ROW, FEW, LEAST = 44, 0.1, 0.001
+ROW = 44
 
 
-def two_bars(facts: Asked, *, _: Translate) -> Picture:
-    """How likely each is; behind them in gray what they were before the head was switched off."""
+def two_bars(found: tuple[Asked, Sequence[str]], *, _: Translate) -> Picture:
+    """How likely each is, said as in the sentence; behind them in gray what they were before."""
+    facts, shares = found
     bars = marks.lying(
         [*facts.chances],
         range(2),
-        **marks.written(map(_share, facts.chances)),
+        **marks.written(shares),
         marker={"color": [palette.EMBEDDING, palette.ATTENTION]},
         hoverinfo="skip",
         showlegend=False,
@@ -46,9 +49,3 @@ def two_bars(facts: Asked, *, _: Translate) -> Picture:
         xaxis={**HIDDEN_AXIS, "range": [0, 1.2], "tickformat": ".0%"},
         yaxis=row_names([*facts.story.words], tickfont={"size": 16}, **BARE),
     )
-
-
-def _share(share: float) -> str:
-    if share < LEAST:
-        return f"< {LEAST:.1%}"
-    return f"{share:.0%}" if share >= FEW else f"{share:.1%}"

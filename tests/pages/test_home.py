@@ -83,6 +83,11 @@ def test_a_name_is_she_or_he_until_one_head_is_off(lang: str):
     assert_works(at)
     assert (before[0] > before[1]) != (chances(at)[0] > chances(at)[1])
     assert figure(at, "she_or_he_bars")["data"][0]["x"] == before
+    at.toggle(key="without_head").set_value(False)
+    run(at)
+    told = " ".join(each.value for each in at.markdown if "Leo" in each.value or "朵朵" in each.value)
+    for bar in figure(at, "she_or_he_bars")["data"][-1]["text"]:
+        assert bar.strip() in told and bar.strip() != "100%"
     at.text_input(key="friend_live").set_value(" Zoë <b> ")
     run(at)
     assert_works(at)
