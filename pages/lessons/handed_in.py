@@ -12,6 +12,8 @@ import streamlit as st
 from blocks.lessons.answers import Answer
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.lessons.shelf import HOMEWORK
+from blocks.model.faults import N_
+from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
 from pages.figures.numbers import readable
 from pages.lessons import verdict
@@ -26,6 +28,8 @@ from pages.words.language import _, current_language
 Here = tuple[str, int]  # a lesson, a step of it
 OPENED = Slot[tuple[Here, dict[str, Any]]]("lesson_opened", (("", 0), {}))
 CHANGES = Slot[dict[Here, dict[str, Any]]]("lesson_changes", {})
+# On the screen these count from 1.
+COUNTED = {"layer": N_("layer {n}"), "head": N_("head {n}"), "token": N_("token {n}")}
 LONGEST_TOLD = 2_000  # characters
 EMPTY: Mapping[str, str] = MappingProxyType({})
 OF_A_CLASS = ("room", "seat", "wall", "notes", "follow")
@@ -46,7 +50,14 @@ def note_changes(now: Now) -> None:
 
 def _changes(now: Now, i: int) -> str:
     changed = CHANGES.get().get((now.lesson.id, i), {})
-    return ", ".join(f"{name} = {value}" for name, value in changed.items())
+    return ", ".join(starmap(_setting, changed.items()))
+
+
+def _setting(name: str, value: Any) -> str:
+    """One setting as the screen says it."""
+    if name in COUNTED and value is not None:
+        return _(COUNTED[name]).format(n=from_one(value))
+    return f"{name} = {value}"
 
 
 def offer(now: Now) -> None:
@@ -91,11 +102,12 @@ def _paragraph(label: str, text: str) -> str:
 def _at_the_end() -> Iterator[str]:
     """What is set, and the link that opens it again; nothing of the class, nor of who was in it."""
     kept = {name: value for name, value in link.state().items() if name not in OF_A_CLASS}
-    changed = ", ".join(f"{n} = {value}" for n, value in kept.items() if n not in UNTOLD)
+    changed = ", ".join(starmap(_setting, ((n, v) for n, v in kept.items() if n not in UNTOLD)))
     heading = html.escape(_("Final settings"))
     yield f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
     with link.as_if(kept):
-        yield f"<pre>{html.escape(share.whole_link())}</pre>"
+        address = html.escape(share.whole_link())
+        yield f'<pre><a href="{address}">{address}</a></pre>'
 
 
 def _said(ask: Ask, found: Answer | None) -> Iterator[str]:

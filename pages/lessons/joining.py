@@ -106,13 +106,15 @@ def on_home() -> None:
 
 
 def by_code() -> None:
-    """Where a code is typed: Enter leads to the lesson of the room."""
-    code = st.text_input(
-        _("Room code"),
-        max_chars=6,
-        key="room_code",
-        help=_("Six letters and digits, shown by your teacher."),
-    )
+    """Where a code is typed: Enter, or the button, leads to the lesson of the room."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        code = st.text_input(
+            _("Room code"),
+            max_chars=6,
+            key="room_code",
+            help=_("Six letters and digits, shown by your teacher."),
+        )
+        st.button(_("Join the class"), type="primary", key="join_room")
     if (written := code.strip().upper()) and (way := _found(written)):
         path, query = way
         st.switch_page(path, query_params=query)

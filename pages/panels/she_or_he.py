@@ -64,6 +64,7 @@ def asked(name: str, language: str, device: str, is_off: bool) -> Asked:
     return Asked(STORIES[language], about(name, language, device), known, is_off)
 
 
+@lru_cache(maxsize=64)
 def bars(name: str, language: str, device: str, is_off: bool) -> tuple[Asked, tuple[str, ...]]:
     """What the bars show, and how it is written at them: as in the sentence beside them."""
     facts = asked(name, language, device, is_off)

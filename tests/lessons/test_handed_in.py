@@ -1,5 +1,6 @@
 """What a learner hands in: questions, guesses and measurements, as text."""
 
+import re
 from datetime import datetime
 
 import pytest
@@ -79,7 +80,7 @@ def test_what_was_changed_in_each_step_is_said_even_where_it_was_taken_back():
             note_changes(Now(LESSON, i, {}, {}))
     link.change("n_heads", 8)
     page = written(Now(LESSON, 1, {}, {}), NOON)
-    assert page.count("Changed: ") == 1 and "Changed: n_heads = 16, token = 2" in page
+    assert page.count("Changed: ") == 1 and "Changed: n_heads = 16, token 3" in page
 
 
 def test_what_a_step_itself_sets_is_no_change_of_the_learner():
@@ -108,7 +109,11 @@ def test_of_a_curve_each_point_is_written_since_no_picture_stands_there():
 
 def test_what_is_handed_in_says_nothing_of_the_class_and_opens_with_the_guesses():
     link.sync("page")
-    link.become({"room": "ABCDEF", "seat": "a1b2", "n_heads": 8, "guesses": "0:0=2"})
+    link.become(
+        {"room": "ABCDEF", "seat": "a1b2", "n_heads": 8, "guesses": "0:0=2", "layer": 0, "head": 0}
+    )
     page = written(Now(LESSON, 1, {}, {}), NOON)
-    assert "ABCDEF" not in page and "a1b2" not in page and "<p>n_heads = 8</p>" in page
+    assert "ABCDEF" not in page and "a1b2" not in page and ">n_heads = 8, layer 1, head 1<" in page
+    (address,) = re.findall('<a href="(.+?)">', page)
+    assert "head=0" in address
     assert "guesses=0%3A0%3D2" in page and link.value("room") == "ABCDEF"

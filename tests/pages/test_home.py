@@ -85,7 +85,8 @@ def test_a_name_is_she_or_he_until_one_head_is_off(lang: str):
     assert figure(at, "she_or_he_bars")["data"][0]["x"] == before
     at.toggle(key="without_head").set_value(False)
     run(at)
-    told = " ".join(each.value for each in at.markdown if "Leo" in each.value or "朵朵" in each.value)
+    story = STORIES[lang]
+    told = " ".join(each.value for each in at.markdown if story.first in each.value)
     for bar in figure(at, "she_or_he_bars")["data"][-1]["text"]:
         assert bar.strip() in told and bar.strip() != "100%"
     at.text_input(key="friend_live").set_value(" Zoë <b> ")

@@ -86,10 +86,12 @@ def left_out(run: Run) -> str:
 
 
 def sentence(run: Run, token: int) -> str:
-    """What the changes did to the output, in this run."""
+    """What is changed, and what that did to the output, in this run."""
     moved = measured.moved(run)
+    made = listing(change(run, each) for each in run.interventions)
+    made = _("The change measured here: {made}.").format(made=made)
     if max(moved) < NOTHING:
-        return sentences(_("The output did not change."), _why_not(run))
+        return sentences(made, _("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
     text = ngettext(
         "The output changed at {changed} of {n} token, most at {token}: {value:.3g} {unit}.",
@@ -101,7 +103,7 @@ def sentence(run: Run, token: int) -> str:
     said = text.format(
         n=len(moved), changed=changed, token=label, value=moved[most], unit=unit(run)
     )
-    return sentences(said, _at_pinned(run, token))
+    return sentences(made, said, _at_pinned(run, token))
 
 
 def _why_not(run: Run) -> str:
