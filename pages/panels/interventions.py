@@ -27,7 +27,7 @@ from pages.show.views import pin_token
 from pages.stage import present, progress
 from pages.state import labelled
 from pages.state.values import State
-from pages.words.language import _
+from pages.words.language import _, sentences
 
 Found = tuple[float, ...]
 ROOM = 400  # pixels of a picture before a class, where more follows
@@ -72,7 +72,12 @@ def _controls(run: Run) -> None:
 
 
 def _not_applied(run: Run) -> str:
-    """Where the change that the controls describe takes effect; empty once it is applied."""
+    """Where the change that the controls describe takes effect; empty once it is applied.
+
+    A class sees no controls.
+    """
+    if present.is_on():
+        return ""
     if not run.interventions:
         return _("This change takes effect only here until you apply it.")
     change = controls.chosen(run)
@@ -97,7 +102,8 @@ def _tried(run: Run) -> Run:
 
 def what_moved(run: Run, token: int) -> None:
     """The output against that of the untouched model."""
-    tell(words.sentence(run, token))
+    said = words.sentence(run, token)
+    tell(sentences(words.changes(run), said) if present.is_on() else said)
     left, right = columns(2)
     with left:
         show(

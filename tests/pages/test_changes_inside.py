@@ -30,6 +30,9 @@ def test_the_panel_that_changes_the_model_says_so_alone():
     assert "is not among them" not in said(at)
     at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2)
     assert "chosen above (layer 2, head 3 → zeros" in said(at) and "is not among them" in said(at)
+    at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2, present=True)
+    assert "Changed inside the model (1): layer 1, head 1 → zeros" in said(at)
+    assert "is not among them" not in said(at)
     assert "Changes inside" in said(visit(at, **changed, panel="next"))
 
 

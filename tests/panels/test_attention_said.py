@@ -206,7 +206,7 @@ def scaled(head: HeadFacts) -> ScalingFacts:
 
 def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, scaling.says_division, scaled(HEAD))
-    assert "the largest weight in layer 2, head 1 would average 80%" in said
+    assert "with at least two allowed keys, would be 80%" in said
     assert "entropy would go from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
     assert "22.6 at 512" in in_english(monkeypatch, scaling.says_random, scaled(HEAD))
     alone = replace(HEAD, run=replace(RUN, input=Input(tokens=("a",))))
@@ -304,7 +304,7 @@ def test_the_table_says_which_numbers_are_the_probes_and_which_the_texts(monkeyp
 
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
-    assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits)" in said
+    assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits over all queries)" in said
     assert "Number of heads with over half of their weight on one kind of position" in said
     assert "kind of position: induction 1. The head closest" in said
     assert said.endswith(
@@ -320,8 +320,8 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     most = AllHeads(pd.concat([resting, resting, HEADS.assign(on_sinks=0.1)]), "layer", (0, 0))
     said = in_both(monkeypatch, all_heads.says_heads, most)
     assert (
-        "Apart from the heads that rest on sinks (4 of 6), the sharpest is "
-        "layer 1, head 2 (0.50 bits)" in said["en"]
+        "Apart from the heads that rest on sinks (4 of 6; the columns of sinks are left blank), "
+        "the sharpest is layer 1, head 2 (0.50 bits over all queries)" in said["en"]
     )
     assert "4" in said["zh"]
     probed = in_both(monkeypatch, all_heads.says_heads, replace(named, is_probed=True))

@@ -74,17 +74,21 @@ def says_heads(facts: AllHeads) -> str:
     """The sharpest and the widest head, and those with a name."""
     sharp, wide = facts.ends
     text = _(
-        "The sharpest of the {n} heads is {sharp_head} ({sharp[entropy_bits]:.2f} bits); the most "
-        "spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
+        "The sharpest of the {n} heads is {sharp_head} ({sharp[entropy_bits]:.2f} bits over all "
+        "queries); the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
     )
     if facts.n_resting:
         text = _(
-            "Apart from the heads that rest on sinks ({n_resting} of {n}), the sharpest is "
-            "{sharp_head} ({sharp[entropy_bits]:.2f} bits) and the most spread out is "
-            "{wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
+            "Apart from the heads that rest on sinks ({n_resting} of {n}; the columns of sinks "
+            "are left blank), the sharpest is {sharp_head} ({sharp[entropy_bits]:.2f} bits over "
+            "all queries) and the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). "
+            "{named}"
         )
     if len(facts.heads) == 1:
-        text = _("The only head has an entropy of {sharp[entropy_bits]:.2f} bits. {named}")
+        text = _(
+            "The only head has an entropy of {sharp[entropy_bits]:.2f} bits over all queries. "
+            "{named}"
+        )
     ends = {"sharp_head": _called_head(sharp), "wide_head": _called_head(wide)}
     n, named = len(facts.heads), _named(facts)
     said = fill(text, facts, n=n, sharp=sharp, wide=wide, named=named, **ends)

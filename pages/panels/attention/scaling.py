@@ -47,8 +47,9 @@ def says_division(facts: ScalingFacts) -> str:
     if len(facts.head.labels) == 1:
         return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
     text = _(
-        "Without ÷ √{head.steps.d_head}, the largest weight in {called} would average "
-        "{undivided.largest_weight:.0%} instead of {divided.largest_weight:.0%}; entropy would go "
+        "Without ÷ √{head.steps.d_head}, the largest weight in {called}, averaged over queries "
+        "with at least two allowed keys, would be {undivided.largest_weight:.0%} instead of "
+        "{divided.largest_weight:.0%}; entropy would go "
         "from {divided.entropy_bits:.2f} to {undivided.entropy_bits:.2f} bits, and the slope of "
         "softmax from {divided.slope:.2f} to {undivided.slope:.2f}."
     )

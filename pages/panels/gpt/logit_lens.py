@@ -19,7 +19,18 @@ from pages.page.declared import Panel
 from pages.panels.gpt import shared
 from pages.panels.gpt.logit_lens_picture import grid, layer_name
 from pages.server import cached
-from pages.show.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
+from pages.show.parts import (
+    Beside,
+    File,
+    Matrix,
+    Note,
+    OffScreen,
+    Say,
+    Shown,
+    Table,
+    Text,
+    the_values,
+)
 from pages.show.views import pin_token
 from pages.stage import phone, tokens
 from pages.words.language import _, fill, sentences
@@ -72,14 +83,21 @@ def says_decided(facts: LensFacts) -> str:
     return sentences(said, fill(before, facts))
 
 
+def says_cells(facts: LensFacts) -> str:
+    """What a number in a cell is, and whether there is a column for every layer."""
+    said = _(
+        "The number after # is the rank of the final answer at this layer; #1 means it "
+        "already ranks first."
+    )
+    shown = len(facts.layers)
+    if shown == facts.n_layers:
+        return said
+    return sentences(said, fill(_("{shown} of {n_layers} layers are shown."), facts, shown=shown))
+
+
 def says_grid(facts: LensFacts) -> str:
-    """How to read the grid, and which part of it is shown."""
-    said = [
-        _(
-            "The number after # is the rank of the final answer at this layer; #1 means it "
-            "already ranks first."
-        )
-    ]
+    """Which part of the grid is shown, and how a narrow one is read."""
+    said = []
     if facts.is_narrow:
         said.append(_("The darker a cell, the more probable its token."))
     if not facts.drawn.is_whole:
@@ -89,11 +107,7 @@ def says_grid(facts: LensFacts) -> str:
         )
         said.append(fill(text, facts.drawn))
     if len(facts.layers) < facts.n_layers:
-        text = _(
-            "{shown} of {n_layers} layers are shown; the curve and the table below include all of "
-            "them."
-        )
-        said.append(fill(text, facts, shown=len(facts.layers)))
+        said.append(_("The curve and the table below include all layers."))
     return sentences(*said)
 
 
@@ -135,6 +149,7 @@ PANEL = Panel(
     shows=(
         Say(says_decided),
         Matrix(grid, "lens_grid", click=pin_token, room=510),
+        Text(says_cells),
         OffScreen(
             Note(says_grid),
             Beside(

@@ -27,6 +27,7 @@ KINDS = {
     InterventionKind.PATCH: N_("its value from another text"),
 }
 NOTHING = 1e-6
+MOST_NAMED = 3  # changes in a sentence
 
 
 def part(name: str) -> str:
@@ -48,7 +49,16 @@ def change(run: Run, made: Intervention) -> str:
     if made.token is None:
         return said
     token = literal(run.input.labels[made.token])
+    if made.kind is InterventionKind.PATCH and run.other:
+        token = f"{token} ← {literal(run.other.labels[made.token])}"
     return _("{change} at token {n}, {token}").format(change=said, n=made.token + 1, token=token)
+
+
+def changes(run: Run) -> str:
+    """What was changed, where no control says it."""
+    made, n = run.interventions[:MOST_NAMED], len(run.interventions)
+    named = [*(change(run, each) for each in made), *["…"] * (n > MOST_NAMED)]
+    return _("Changed inside the model ({n}): {made}.").format(n=n, made=listing(named))
 
 
 def part_named(made: Intervention) -> str:
