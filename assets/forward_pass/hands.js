@@ -144,35 +144,44 @@ function pinch(view, down) {
 
 /* Into what lies there: a layer, a head of it, a cell. */
 function zoomInto(view, x, y) {
-  const p = view.painted;
-  if (!p || view.scene.pair === "a") return;
-  const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
-  const cell = cellAt(p, x, y);
+  if (!view.painted || view.scene.pair === "a") return;
+  const lead = leadAt(view, x, y);
   view.isPlaying = false;
   view.parts.tip.hidden = true;
+  if (lead) lead();
+}
+
+/* What a click there does; null where it does nothing, and the pointer is no hand. */
+function leadAt(view, x, y) {
+  const p = view.painted;
+  const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
+  const cell = cellAt(p, x, y);
+  const under = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
   if (seenZoom(view) === "model") {
-    const group = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
-    if (!group) return;
+    if (!under) return null;
     const band = bandUnder(p, x, y);
-    if (band) return view.setSpread(band);
-    const heads = group.moves.filter((move) => move.inHead);
-    const shown = heads.length && view.width < 640 ? heads : group.moves; // a phone has room for the heads alone
+    if (band) return () => view.setSpread(band);
+    const heads = under.moves.filter((move) => move.inHead);
+    const shown = heads.length && view.width < 640 ? heads : under.moves; // a phone has room for the heads alone
     const last = Math.max(...shown.map((move) => p.scene.index.get(move.path)));
-    return view.setZoom("layer", {}, { at: last, share: 1 });
+    return () => view.setZoom("layer", {}, { at: last, share: 1 });
   }
   const head = [...p.layout.heads.values()].find((each) => each.alpha > 0.5 && isInside(at, each));
   if (view.place.zoom === "layer" && head) {
     const move = p.scene.moves.findLast((each) => each.start === head.group.start && each.inHead && each.stage.startsWith("cross_") === (head.cross !== ""));
-    view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
-    return view.setZoom("head", { head: head.head });
+    return () => {
+      view.moment = { at: p.scene.moves.indexOf(move), share: 1 };
+      view.setZoom("head", { head: head.head });
+    };
   }
-  const half = view.place.zoom === "layer" && p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
-  if (!cell && half && !half.moves.includes(view.move)) {
-    view.moment = { at: p.scene.index.get(half.moves.at(-1).path), share: 1 };
-    return view.setZoom("layer");
+  if (!cell && view.place.zoom === "layer" && under && !under.moves.includes(view.move)) {
+    return () => {
+      view.moment = { at: p.scene.index.get(under.moves.at(-1).path), share: 1 };
+      view.setZoom("layer");
+    };
   }
-  if (!cell || cell.aside) return;
-  view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
+  if (!cell || cell.aside) return null;
+  return () => view.setZoom("cell", { head: cell.head, cell: { path: cell.move.path, row: cell.row, col: cell.col } });
 }
 
 function pointNowhere(view) {
@@ -183,8 +192,9 @@ function pointNowhere(view) {
 /* The number under the pointer, with the words that belong to it. */
 function point(view, event) {
   if (!view.painted) return;
-  const { tip, stage } = view.parts;
+  const { tip, stage, canvas } = view.parts;
   const [x, y] = placeIn(view, event);
+  canvas.style.cursor = view.scene.pair === "a" || leadAt(view, x, y) ? "" : "default";
   const cell = cellAt(view.painted, x, y);
   const band = !cell && bandUnder(view.painted, x, y);
   view.pointed = cell;
