@@ -96,7 +96,7 @@ function listenToFingers(view) {
     const { at, share } = view.moment;
     const start = { first: event.clientX, low: event.clientY, place: at + share };
     down.set(event.pointerId, { x: event.clientX, y: event.clientY, ...start });
-    view.spread = spreadOf(down);
+    view.fingersApart = spreadOf(down);
   });
   canvas.addEventListener("pointermove", (event) => {
     const finger = down.get(event.pointerId);
@@ -133,9 +133,9 @@ function spreadOf(down) {
 
 function pinch(view, down) {
   const now = spreadOf(down);
-  const share = now / (view.spread || now);
+  const share = now / (view.fingersApart || now);
   if (share < 1.35 && share > 0.74) return;
-  view.spread = now;
+  view.fingersApart = now;
   const fingers = [...down.values()];
   const middle = { clientX: (fingers[0].x + fingers[1].x) / 2, clientY: (fingers[0].y + fingers[1].y) / 2 };
   if (share > 1) zoomInto(view, ...placeIn(view, middle));

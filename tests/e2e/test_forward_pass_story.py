@@ -93,6 +93,12 @@ def test_layers_of_a_deep_model_are_folded_and_open_at_a_tap(reader: Reader):
             break
         canvas.press("Escape")
     expect(crumbs).to_contain_text("layers")
+    canvas.click(position={"x": 20, "y": box["height"] * 0.5})  # a word: the layers stay open
+    drawn = canvas.evaluate_handle(DRAWN)
+    canvas.hover(position={"x": 20, "y": box["height"] * 0.6})
+    expect(canvas).to_have_css("cursor", "default")
+    page.wait_for_function("seen => seen.size > 5", arg=drawn)
+    assert not drawn.evaluate("seen => seen.has('layer 1')")
     canvas.press("Escape")
     expect(crumbs).to_have_text("whole model")
 
