@@ -3,6 +3,7 @@
 const LEAST_PITCH = 9;
 const ON_PROJECTOR = 16;
 const CELL_WITH_NUMBER = 34;
+const ON_PHONE = 640;
 const SMALL = 0.05; // of a matrix whose numbers are told by their powers of ten
 
 function font(p, size, weight = 400) {
@@ -175,16 +176,25 @@ function headLabels(p, box) {
   const corner = screen(p, box.parts.q); // the place above the queries is free
   const names = [`${scene.words.head} ${box.head + 1}`, `${box.head + 1}`];
   const name = names.find((text) => context.measureText(text).width <= Math.max(corner.w, 8));
-  if (name) context.fillText(name, at.x, at.y);
+  if (name && at.x + context.measureText(name).width < p.width) context.fillText(name, at.x, at.y);
   if (at.w > 84) partTitles(p, box, Math.max(9, Math.min(13, at.h * 0.055)));
   const q = screen(p, box.parts.q);
   const queries = scene.tokens[box.group.stack];
   const keys = box.cross ? scene.tokens.encoder : queries;
   if (at.w > 0.4 * p.width && (q.h > 12 * LEAST_PITCH * p.type || q.h / queries.length >= LEAST_PITCH)) {
-    rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room: Math.max(20, Math.min(90, q.x - 8)) });
-    turnedLabels(p, screen(p, box.parts.pattern), keys);
+    const room = Math.min(90, p.width < ON_PHONE ? roomBefore(p, box, q) - 8 : Math.max(20, q.x - 8));
+    if (room >= 20) rowLabels(p, q, box.group.stack, { align: "right", x: q.x - 4, room });
+    const isNamedInBlack = p.cell?.box === box.parts.pattern;
+    if (!isNamedInBlack) turnedLabels(p, screen(p, box.parts.pattern), keys);
   }
   context.globalAlpha = 1;
+}
+
+/* Pixels before the queries of a head, up to the output of the head beside it or the edge. */
+function roomBefore(p, box, q) {
+  const beside = [...p.layout.heads.values()].filter((each) => each.x < box.x && Math.abs(each.y - box.y) < box.h / 2);
+  const ends = beside.map(({ parts }) => screen(p, parts.head_out)).map((at) => at.x + at.w);
+  return q.x - Math.max(0, ...ends);
 }
 
 /* What each matrix of a head is called: keys and values at their left, the others below. */
@@ -196,7 +206,8 @@ function partTitles(p, box, size) {
   for (const [name, part] of Object.entries(box.parts)) {
     const at = screen(p, part);
     const isBeside = name === "k" || name === "v";
-    const room = isBeside ? space - 6 : at.w + 4;
+    const weights = screen(p, box.parts.pattern); // over them stand the names of the keys
+    const room = name === "v" && p.width < ON_PHONE ? at.x - weights.x - weights.w - 6 : isBeside ? space - 6 : at.w + 4;
     const text = scene.words.parts[name].find((each) => context.measureText(each).width <= room);
     if (!text) continue;
     context.textAlign = isBeside ? "right" : "center";

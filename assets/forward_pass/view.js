@@ -493,9 +493,16 @@ function focusOf(view) {
   const cross = move.stage.startsWith("cross_") ? "cross_" : "";
   if (place.zoom !== "layer" && move.inHead) {
     const name = `${move.start}${cross}${place.head}`;
-    return (layout) => (layout.heads.has(name) ? around([layout.heads.get(name)], 0.05 * layout.heads.get(name).w) : partFocus(layout, move, width));
+    return (layout) => (layout.heads.has(name) ? headFocus(layout.heads.get(name), width) : partFocus(layout, move, width));
   }
   return (layout) => partFocus(layout, move, width);
+}
+
+/* On a phone with room for the names of its rows. */
+function headFocus(head, width) {
+  const found = around([head], 0.05 * head.w);
+  const names = width < 640 ? 0.12 * head.w : 0;
+  return { ...found, x: found.x - names, w: found.w + names };
 }
 
 function partFocus(layout, move, width) {

@@ -201,7 +201,7 @@ def _words() -> dict[str, Any]:
         "model": _("whole model"),
         "head": _("head"),
         "cell": _("one number"),
-        "guess": _("guess"),
+        "guess": _("guess so far"),
         "band": _("layers {first}–{last}"),
         "in_band": _(
             "These layers do the same kind of work and are drawn as one: tap to open them."
