@@ -23,7 +23,7 @@ from blocks.training.loss import cross_entropy
 from blocks.training.questions import QuestionTask
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import IGNORED, Batch, Task
-from blocks.training.tasks import TaskKind
+from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from blocks.weights.tensors import Weights, read_weights
 
 N_ROWS = 256
@@ -149,6 +149,14 @@ def _branched(training: Training, change: Change) -> Training:
     if change.head is not None:
         new.mask(head_mask(new.model, change.head))
     return new
+
+
+def newly_learned(task: TaskConfig, percent: int) -> float:
+    """The share of the pairs that a modular sum holds out that it then learns from."""
+    pairs, before = all_pairs(), build_task(task)
+    after = build_task(replace(task, learned_percent=percent))
+    assert isinstance(before, QuestionTask) and isinstance(after, QuestionTask)
+    return 1 - float(after.splits(pairs)[before.splits(pairs)].double().mean())
 
 
 def head_mask(model: Model, number: int) -> dict[str, Tensor]:

@@ -20,6 +20,7 @@ from blocks.training.questions import QuestionTask
 from blocks.training.tasks import build_task
 
 LEARNED = 0.99
+N_LAST = 5  # measurements of which the end of a run that still varies is the mean
 Curve = NDArray[Any]
 
 
@@ -68,6 +69,16 @@ class ClockFacts:
     def last(self) -> Kept:
         """The last look."""
         return self.kept[-1]
+
+    @property
+    def ends(self) -> pd.Series:
+        """The mean of the last looks: one alone may be off in a run that still varies."""
+        return self.table.tail(N_LAST).mean()
+
+    @property
+    def apart(self) -> float:
+        """The most by which the shares of right answers, seen and unseen, ever differ."""
+        return float((self.table["learned_accuracy"] - self.table["accuracy"]).abs().max())
 
     @property
     def has_learned(self) -> bool:

@@ -123,6 +123,7 @@ class Axis:
     share: float = 1
     is_heading: bool = False  # its title stands above its plot
     is_above: bool = False  # what is said at its ticks stands above the plot, upright
+    is_as_wide: bool = False  # its unit is as long as that of the x axis: angles are true
 
     @property
     def column(self) -> str:

@@ -131,6 +131,7 @@ def _axis(axis: Axis, *, is_y: bool) -> dict[str, Any]:
         "rangemode": "tozero" if axis.from_0 else None,
         "tickvals": list(axis.ticks) or None,
         "nticks": axis.n_ticks or None,
+        "scaleanchor": "x" if axis.is_as_wide else None,
         **(
             {"zeroline": True, "zerolinecolor": faint(palette.RESIDUAL, 0.6)}
             if axis.has_zero

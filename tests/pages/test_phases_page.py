@@ -1,12 +1,16 @@
 """Phase changes: each question shows its run, moves through it, and trains what does not ship."""
 
+from dataclasses import replace
+
 import pytest
 from opened import opened
 
-from blocks.phases.clock import Clock
+from blocks.phases.clock import Change, Clock
 from blocks.phases.setups import SETUPS
+from blocks.phases.superposition import Toy
 from blocks.training.tasks import TaskKind
-from pages.panels.phases import grokking, shared
+from pages.figures.drawn_chart import drawn
+from pages.panels.phases import branch, circle, grokking, shared, superposition
 
 PAGE = "pages/phases.py"
 
@@ -51,3 +55,53 @@ def test_what_is_learned_is_said_first_and_what_the_curves_do_by_the_run():
         assert shares[share][end - 80] < 0.9 <= shares[share][end]
     low, high = (each.weight_norm for each in facts.norm_turns)
     assert facts.kept[0].weight_norm > high > low > facts.last.weight_norm
+
+
+def test_a_circle_is_called_so_where_the_numbers_lie_on_one_and_its_neighbors_are_told():
+    facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 2000)
+    assert "Neighbors on it differ by 5, because 5 · 12 = 1 · 59 + 1," in circle.says_circle(
+        (facts, 0)
+    )
+    at_start = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
+    for scattered in ((facts, facts.keys.index(6)), (at_start, 0)):
+        assert "do not lie on a circle" in circle.says_circle(scattered)
+    other = shared.facts_of(Clock(kind=TaskKind.MODULAR_SUBTRACTION), 2000)
+    assert "differ by 17, because 17 · 7 = 2 · 59 + 1," in circle.says_circle((other, 1))
+    assert "differ by 29, because 29 · 2 = 1 · 59 − 1," in circle.says_circle((other, 0))
+    assert drawn(circle.spectrum(other)).parts["layout"]["barmode"] == "stack"
+    assert drawn(circle.circle((facts, 0))).parts["layout"]["yaxis"]["scaleanchor"] == "x"
+
+
+def test_the_share_of_a_dimension_is_that_of_every_feature():
+    facts = superposition.toy_facts(Toy(sparsity=0.9), 0)
+    last = facts[1][-1]
+    kept = last.dimensionality[last.lengths > superposition.superposition.KEPT_ABOVE]
+    least, most = round(100 * kept.min()), round(100 * kept.max())
+    said = superposition.says_toy(facts)
+    assert f"{least}% to {most}%" in said if least < most else f"has {least}% of" in said
+    assert drawn(superposition.polygon(facts)).parts["layout"]["yaxis"]["scaleanchor"] == "x"
+
+
+def test_what_is_not_learned_late_is_said_and_its_end_is_no_single_measurement():
+    facts = shared.facts_of(Clock(kind=TaskKind.PARITY), 0)
+    said = grokking.says_when(facts)
+    mean = facts.table["accuracy"].to_numpy()[-5:].mean()
+    assert f"answers {mean:.0%} correctly on average over the last 5" in said
+    assert "Nothing is late here, for both shares differ by 5.3 percentage points" in said
+    late = shared.facts_of(Clock(kind=TaskKind.MODULAR_SUBTRACTION), 0)
+    assert "Nothing is late" not in grokking.says_when(late)
+
+
+def test_a_branch_says_what_it_has_seen_and_when_each_answers_and_no_cause():
+    trunk = Clock(kind=TaskKind.MODULAR_ADDITION)
+    base = branch.branch_facts(replace(trunk, change=Change(step=400, weight_decay=0.0)))
+    seen = trunk.setup.task.learned_percent
+    more = replace(base, change=Change(step=400, learned_percent=90))
+    share = round(100 * (1 - 10 / (100 - seen)))
+    assert f"learns from {share}% of these questions" in branch.says_branch(more)
+    cut = replace(base, change=Change(step=400, head=1), branch=base.trunk)
+    at = base.trunk.set_index("step")["accuracy"].ge(0.9).idxmax()
+    said = branch.says_branch(cut)
+    assert f"at step {at:,}, the branch at step {at:,}" in said
+    assert "induction" not in said and "because" not in said
+    assert "at step" not in branch.says_branch(replace(cut, change=Change(step=400)))

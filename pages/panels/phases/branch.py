@@ -9,7 +9,6 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.phases import clock
 from blocks.phases.clock import Change, Clock
-from blocks.phases.facts import LEARNED
 from blocks.phases.setups import MODULAR
 from blocks.training.tasks import TaskKind
 from pages.figures import palette
@@ -23,7 +22,9 @@ from pages.show.parts import Note, Say, Shown
 from pages.state.link_fields.phases import DECAYS, PERCENTS, BranchKind
 from pages.state.values import State
 from pages.words.language import _, sentences
-from pages.words.numbers import fine_percent
+from pages.words.numbers import fine_percent, percent
+
+OFTEN = 0.9
 
 KIND_NAMES = {
     BranchKind.NOTHING: N_("nothing (control)"),
@@ -157,23 +158,44 @@ def train(series: Clock) -> None:
 
 def says_branch(facts: BranchFacts) -> str:
     """Where both came to."""
-    said, (_run, branch) = _says_ends(facts), facts.ends
-    if facts.change.head is None or branch["accuracy"] < LEARNED:
-        return said
+    finished = ""
+    if facts.change.head is not None and facts.series.kind is TaskKind.INDUCTION:
+        finished = _(
+            "For what the heads do in the finished model, see *When does the induction head "
+            "appear?*"
+        )
+    return sentences(_says_ends(facts), _says_seen(facts), _says_when(facts), finished)
+
+
+def _says_seen(facts: BranchFacts) -> str:
+    """How many of the questions the branch learns from, where it learns from more than the run."""
+    task, n = facts.series.setup.task, facts.change.learned_percent
+    if n is None or n <= task.learned_percent:
+        return ""
     text = _(
-        "Other heads have learned to do what this head did, because it was removed while the "
-        "model was learning. For what it does in the finished model, see *When does the "
-        "induction head appear?*"
+        "The branch now learns from {share} of these questions, so a correct answer of the branch "
+        "need not mean that it has found the rule."
     )
-    return sentences(said, text)
+    return text.format(share=percent(clock.newly_learned(task, n)))
+
+
+def _says_when(facts: BranchFacts) -> str:
+    """When each answers 90 % of the questions correctly, where both do after the branch leaves."""
+    tables = facts.trunk, facts.branch
+    steps = [each.loc[each["accuracy"] >= OFTEN, "step"].min() for each in tables]
+    is_changed = facts.change != Change(step=facts.change.step)
+    if not (is_changed and all(each > facts.change.step for each in steps)):
+        return ""
+    text = _("The run first answers 90% of them correctly at step {a:,}, the branch at step {b:,}.")
+    return text.format(a=int(steps[0]), b=int(steps[1]))
 
 
 def _says_ends(facts: BranchFacts) -> str:
     run, branch = facts.ends
     text = _(
         "From step {step:,} on, {what}. In the end, the original run answers {run} of the "
-        "unseen questions correctly (loss {run_loss:.3f} nats), and the branch {branch} (loss"
-        " {branch_loss:.3f})."
+        "questions held out at the start correctly (loss {run_loss:.3f} nats), and the branch "
+        "{branch} (loss {branch_loss:.3f})."
     )
     return text.format(
         step=facts.change.step,
@@ -198,7 +220,7 @@ def _what(facts: BranchFacts) -> str:
 
 
 def curves(facts: BranchFacts) -> Chart:
-    """Accuracy and loss on what was never seen, and weight norm of both, on one axis of steps."""
+    """Accuracy and loss on what was held out at the start, and weight norm, on one axis."""
     names = ("accuracy", "held_out_loss", "weight_norm")
     trunk, branch = (
         table.assign(held_out_loss=table["held_out_loss"].clip(lower=shared.LOWEST))
@@ -211,7 +233,7 @@ def curves(facts: BranchFacts) -> Chart:
         trunk,
         Axis(_("step"), (0, int(trunk["step"].max())), of="step"),
         (
-            Axis(_("correct, never seen"), (0, 1.02), is_share=True, is_heading=True),
+            Axis(_("correct, held out at the start"), (0, 1.02), is_share=True, is_heading=True),
             Axis(
                 _("held-out loss, nats"),
                 (float(losses.min()), float(losses.max())),
@@ -250,9 +272,8 @@ PANEL = Panel(
         Note(
             N_(
                 "A branch repeats the run up to its step, with the same batches and the same "
-                "optimizer state; only the change distinguishes the two. A branch has the "
-                "same held-out questions as the run, so with more data it has seen some of "
-                "them."
+                "optimizer state; only the change distinguishes the two. Both are measured on "
+                "the questions that were held out from the run at the start."
             )
         ),
     ),

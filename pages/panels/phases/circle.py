@@ -21,6 +21,7 @@ from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
 NAMED_EVERY = 3  # of the numbers on the circle: all would lie on each other
+ROUND_BELOW = 0.2  # the wobble of what is called a circle; that of scattered points is a half
 
 
 def at(_run: Run | None, state: State) -> tuple[Clock, int, int]:
@@ -52,8 +53,9 @@ def drawn_of(series: Clock, step: int, place: int) -> tuple[SumFacts, int]:
     return facts, min(place, len(facts.keys) - 1)
 
 
-def says_circle(facts: SumFacts) -> str:
+def says_circle(drawn: tuple[SumFacts, int]) -> str:
     """How much of the embedding a few frequencies hold, and what goes without them."""
+    facts = drawn[0]
     text = _(
         "In the end, {n} of 29 frequencies hold {share} of the embedding's energy ({chance} if all "
         "frequencies were equal)."
@@ -63,11 +65,28 @@ def says_circle(facts: SumFacts) -> str:
     )
     here = _("At step {step:,}, they hold {now}.")
     here = here.format(step=facts.now.step, now=percent(facts.key_share(facts.i)))
-    angles = _(
-        "The model turns each number into an angle and adds angles: that is why the numbers lie "
-        "on a circle."
+    here = "" if facts.now is facts.last else here
+    return sentences(said, _cut(facts), here, _says_round(drawn))
+
+
+def _says_round(drawn: tuple[SumFacts, int]) -> str:
+    """Why the numbers lie on a circle, where they do, and which lie side by side on it."""
+    facts, place = drawn
+    k, wobble = facts.keys[place], facts.wobble(place, facts.i)
+    if wobble > ROUND_BELOW:
+        text = _(
+            "In the plane of k = {k}, the numbers do not lie on a circle at this step: their "
+            "distances from the center have a standard deviation of {wobble} of their mean."
+        )
+        return text.format(k=k, wobble=percent(wobble))
+    step = min(pow(k, -1, MODULUS), pow(-k, -1, MODULUS))
+    text = _(
+        "The model turns each number into an angle and calculates with angles. That is why the "
+        "numbers lie on a circle in the plane of k = {k}. Neighbors on it differ by {step}, "
+        "because {step} · {k} = {turns} · 59 {one}, so their angles differ by 1/59 of a full turn."
     )
-    return sentences(said, "" if facts.now is facts.last else here, angles, _cut(facts))
+    one = "+ 1" if step * k % MODULUS == 1 else "− 1"
+    return text.format(k=k, step=step, turns=round(step * k / MODULUS), one=one)
 
 
 def _cut(facts: SumFacts) -> str:
@@ -116,7 +135,7 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
         text.format(k=k, step=facts.now.step),
         table,
         Axis(_("first direction"), (-most, most), of="x", has_zero=True),
-        Axis(_("second direction"), (-most, most), has_zero=True),
+        Axis(_("second direction"), (-most, most), has_zero=True, is_as_wide=True),
         [
             line(
                 "y",
@@ -147,7 +166,7 @@ def spectrum(facts: SumFacts) -> Chart:
             bars("share", Look(_("others"), palette.BEFORE), rows=table[~table["is_key"]]),
         ],
         hover=_("k = {k}: {share}").format(k="{k}", share="{share:.1%}"),
-        stack="overlay",
+        stack="stack",  # bars of both are equally wide, wherever the key frequencies lie
         tall=230,
         legend=Legend.FOOT,
     )
@@ -192,7 +211,7 @@ PANEL = Panel(
     concepts=("grokking",),
     code=(fourier.energy, fourier.planes, fourier.without),
     shows=(
-        Say(says_circle),
+        Say(says_circle, facts=drawn_of),
         Controls(frequency_choice),
         Beside(
             (

@@ -9,7 +9,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.phases import clock, fourier
 from blocks.phases.clock import Clock
-from blocks.phases.facts import ClockFacts, SumFacts
+from blocks.phases.facts import N_LAST, ClockFacts, SumFacts
 from blocks.phases.setups import SETUPS
 from blocks.training.tasks import TaskKind
 from pages.figures import palette
@@ -24,6 +24,8 @@ from pages.stage import link, present
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
+
+TOGETHER = 0.1  # the most by which two shares differ that rise together
 
 LEARNS = {
     TaskKind.MODULAR_ADDITION: N_(
@@ -80,8 +82,11 @@ def _split(facts: ClockFacts) -> str:
 
 def _memorized(facts: ClockFacts) -> str:
     if facts.memorized is None:
-        text = _("In the end, it answers {share} of its training questions correctly.")
-        return text.format(share=percent(facts.last.learned_accuracy))
+        text = _(
+            "On average over the last {n} measurements, it answers {share} of its training "
+            "questions correctly."
+        )
+        return text.format(n=N_LAST, share=percent(facts.ends["learned_accuracy"]))
     text = _(
         "By step {step:,}, it answers more than 99% of its training questions correctly, and "
         "{share} of those that it never sees."
@@ -91,8 +96,13 @@ def _memorized(facts: ClockFacts) -> str:
 
 def _learned(facts: ClockFacts) -> str:
     if facts.learned_at is None:
-        text = _("Of the questions that it never sees, it answers {share} correctly in the end.")
-        return text.format(share=percent(facts.last.accuracy))
+        text = _(
+            "Of the questions that it never sees, it answers {share} correctly on average over the "
+            "last {n} measurements."
+        )
+        return sentences(
+            text.format(n=N_LAST, share=percent(facts.ends["accuracy"])), _together(facts)
+        )
     text = _(
         "From step {learned_at:,} on, it answers more than 99% of the unseen questions "
         "correctly, too."
@@ -100,6 +110,12 @@ def _learned(facts: ClockFacts) -> str:
     if facts.memorized and facts.memorized.accuracy < 0.5:
         text = sentences(text, _("Such late understanding is called **grokking**."))
     return fill(text, facts)
+
+
+def _together(facts: ClockFacts) -> str:
+    """That nothing is late, where the unseen questions are learned with the others."""
+    text = _("Nothing is late here, for both shares differ by {n:.1f} percentage points at most.")
+    return text.format(n=100 * facts.apart) if facts.apart < TOGETHER else ""
 
 
 def says_stretches(facts: ClockFacts) -> str | None:

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -100,13 +99,15 @@ def _angles(last: ToyKept) -> str:
         return _("They do not interfere with each other, and all other features are lost.")
     least, most = round(min(last.gaps)), round(max(last.gaps))
     text = _(
-        "Neighboring directions are {gap} apart ({even:.0f}° if evenly spaced); each feature has "
-        "{share} of a dimension to itself."
+        "Neighboring directions are {gap} apart ({even:.0f}° if evenly spaced). Each of these "
+        "features has {share} of a dimension to itself."
     )
+    kept = last.dimensionality[last.lengths > superposition.KEPT_ABOVE]
+    few, many = percent(float(kept.min())), percent(float(kept.max()))
     return text.format(
         gap=f"{least}°" if least == most else _("{a}° to {b}°").format(a=least, b=most),
         even=polygon_gap(last.n_kept),
-        share=percent(float(np.mean(last.dimensionality[last.lengths > superposition.KEPT_ABOVE]))),
+        share=few if few == many else _("{a} to {b}").format(a=few, b=many),
     )
 
 
@@ -128,7 +129,7 @@ def polygon(facts: Facts) -> Chart:
         _("Features in two dimensions, step {step:,}").format(step=now.step),
         arrows[0],
         Axis(_("first hidden dimension"), (-most, most), of="x", has_zero=True),
-        Axis(_("second hidden dimension"), (-most, most), has_zero=True),
+        Axis(_("second hidden dimension"), (-most, most), has_zero=True, is_as_wide=True),
         [
             line("y", look, rows=each, text="{name}", text_at=_beyond(each), in_legend=i == 0)
             for i, each in enumerate(arrows)
