@@ -207,7 +207,7 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
 def test_no_empty_frame_stands_above_the_panel_on_a_phone(monkeypatch):
     asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
-    at = opened(ATTENTION, panel=None, lesson="attention-by-hand")
+    at = opened(ATTENTION, panel=None, lesson="attention-by-hand", guesses="0:0.07")
     assert charts(at) and not has_frame(at, "lesson_veil")
     assert has_frame(at, "lesson_card")
 
