@@ -17,8 +17,18 @@ function listen(view) {
   parts.canvas.addEventListener("keydown", (event) => onKey(view, event));
   parts.canvas.addEventListener("wheel", (event) => onWheel(view, event), { passive: false });
   view.onKeyOfPage = (event) => isOfPage(view, event) && onKey(view, event);
+  view.onKeyOfRemote = (event) => onRemote(view, event);
   view.onAway = (event) => closeWords(view, event);
   listenToFingers(view);
+}
+
+/* A remote control of a projector steps through the pass, and then leads to what is next. */
+function onRemote(view, event) {
+  const by = { PageDown: 1, PageUp: -1 }[event.key];
+  if (!by || !view.scene.is_presented || view.scene.pair === "a" || (by > 0 ? view.isDone : view.isAtStart)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  view.step(by);
 }
 
 /* The list of words closes at Escape and at a click beside it. */

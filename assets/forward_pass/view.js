@@ -42,6 +42,7 @@ class View {
   /* A new message: the first opens its place; later ones go on where the reader is. */
   show(bytes) {
     document.addEventListener("keydown", this.onKeyOfPage);
+    document.addEventListener("keydown", this.onKeyOfRemote, true);
     document.addEventListener("keydown", this.onAway, true);
     document.addEventListener("click", this.onAway, true);
     hear(this, true);
@@ -143,7 +144,8 @@ class View {
   goTo(place) {
     this.left = this.asked = null;
     const at = this.scene.index.get(place.moment);
-    this.moment = { at: at ?? this.scene.moves.length - 1, share: 1 };
+    const isBegun = at === undefined && this.scene.is_presented;
+    this.moment = isBegun ? { at: 0, share: 0 } : { at: at ?? this.scene.moves.length - 1, share: 1 };
     this.place = { zoom: place.zoom, head: place.head, cell: place.cell, cached: place.cached && this.scene.keeps };
     if (this.scene.moves[this.moment.at].kind === "next") this.moment.at -= 1;
     this.tell();
@@ -177,6 +179,10 @@ class View {
 
   get isAtEnd() {
     return this.moment.at === this.lastSeen && this.moment.share >= 1;
+  }
+
+  get isAtStart() {
+    return this.moment.at === 0;
   }
 
   get lastSeen() {
@@ -308,6 +314,7 @@ class View {
 
   rest() {
     document.removeEventListener("keydown", this.onKeyOfPage);
+    document.removeEventListener("keydown", this.onKeyOfRemote, true);
     document.removeEventListener("keydown", this.onAway, true);
     document.removeEventListener("click", this.onAway, true);
     hear(this, false);

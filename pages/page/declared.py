@@ -49,8 +49,9 @@ class Panel:
     from top to bottom. `concepts` explain it, `code` is what really ran; `code` and `shows` may
     depend on the run. All of these but `facts` may ask for what is set by a parameter `state`, as
     may the functions among the parts that draw controls. `instruments`: those of the test chart
-    whose picture it draws, whose score stands below. One with `draw` may have `at`, `facts` and
-    `shows` too, for its files.
+    whose picture it draws, whose score stands below. `has_steps`: where it is presented, the keys
+    lead through its steps before they lead to the next panel. One with `draw` may have
+    `at`, `facts` and `shows` too, for its files.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Panel:
     concepts: Sequence[str] = ()
     code: Code | Callable[..., Code] = ()
     instruments: tuple[str, ...] = ()
+    has_steps: bool = False
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""

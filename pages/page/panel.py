@@ -180,7 +180,9 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
     """One panel and nothing beside it; what is chosen for it waits in the folded sidebar."""
     panel = panels[shown]
     model = _model() if panel.of_this_run and values and isinstance(values[0], Run) else ""
-    present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title), model)
+    names = tuple(each.name for each in panels)
+    has_steps = panel.has_steps and not panel.lacks_attention(values)
+    present.note_panels(names, panel.name, _(panel.title), model, has_steps=has_steps)
     lecturing.keep_together()
     _alone(panel, values)
 

@@ -44,12 +44,15 @@ def _large() -> Any:
     return st.components.v2.component("blockscope_large", css=style, isolate_styles=False)
 
 
-def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> None:
+def note_panels(
+    names: tuple[str, ...], shown: str, title: str, model: str, *, has_steps: bool = False
+) -> None:
     """The panels of this page in their order, and the one that stands there: keys lead on.
 
     Where there are no others, as in a lesson, whose own keys lead through it, there are none.
 
-    `model`: what it shows, where that is the model of the page.
+    `model`: what it shows, where that is the model of the page. `has_steps`: the keys lead through
+    the steps of the panel first, which takes them.
     """
     said = f"{lecture.place()} {title}".strip()
     title_place, keys = PLACES.get()
@@ -57,8 +60,8 @@ def note_panels(names: tuple[str, ...], shown: str, title: str, model: str) -> N
     PANELS.keep((names, shown))
     if len(names) > 1 or (names and lecture.place()):
         with keys:
-            lead(-1)
-            lead(1)
+            lead(-1, has_key=not has_steps)
+            lead(1, has_key=not has_steps)
 
 
 def forget_panels() -> None:
@@ -90,7 +93,7 @@ def _end() -> None:
     link.change("present", False)
 
 
-def lead(by: int) -> None:
+def lead(by: int, *, has_key: bool = True) -> None:
     """On, or back: by button, by key, by the remote control of a projector."""
     label, icon, shortcut, key = (
         (_("Next panel"), "forward", ON, "panel_on")
@@ -100,12 +103,17 @@ def lead(by: int) -> None:
     st.button(
         label,
         icon=f":material/arrow_{icon}:",
-        on_click=_go,
+        on_click=go,
         args=(by,),
-        shortcut=shortcut,
-        disabled=not (lecture.leads(by) if lecture.place() else _beside(by)),
+        shortcut=shortcut if has_key else None,
+        disabled=not leads(by),
         key=key,
     )
+
+
+def leads(by: int) -> bool:
+    """Whether there is a panel so many on, of the lecture or of the page."""
+    return lecture.leads(by) if lecture.place() else bool(_beside(by))
 
 
 def _beside(by: int) -> str:
@@ -115,7 +123,8 @@ def _beside(by: int) -> str:
     return names[place] if 0 <= place < len(names) else ""
 
 
-def _go(by: int) -> None:
+def go(by: int) -> None:
     """To the panel after or before; where there is none, it stays."""
     if not lecture.turn(by) and (name := _beside(by)):
         link.change("panel", name)
+        link.redraw_everything()

@@ -26,6 +26,21 @@ def test_the_step_and_its_arithmetic_stand_alone():
     press(at, "step_on")
     assert at.query_params["attention_step"] == "mix"
     assert not at.get("popover")
+    assert any(each.value.startswith("**6/8** ") for each in at.markdown)
+
+
+def test_a_remote_control_leads_through_the_steps_and_then_to_the_next_panel():
+    at = presented("pages/attention.py", panel="steps", attention_step="write")
+    keys = {name: at.button(key=name).proto.shortcut for name in ("step_on", "panel_on")}
+    assert keys == {"step_on": "pagedown", "panel_on": ""}
+    assert at.button(key="step_back").proto.shortcut == "pageup"
+    run(press(at, "step_on"))
+    assert at.query_params["attention_step"] == "heads"
+    run(press(at, "step_on"))
+    assert at.query_params["panel"] == "score-gradient"
+    assert at.button(key="panel_on").proto.shortcut == "pagedown"
+    run(press(at, "panel_back"))
+    assert at.query_params["attention_step"] == "heads"
 
 
 def test_a_class_sees_only_the_picture_that_the_sentence_speaks_of():

@@ -206,7 +206,9 @@ def _on_one_screen(facts: HeadFacts, state: State) -> None:
     keys, sentence = st.columns([5, 17], vertical_alignment="center")
     with keys, st.container(horizontal=True):
         step_keys(facts)
-    sentence.markdown(says_step(facts))
+    steps = steps_taken(facts.run.config)
+    at, last = (matrices.number_of(step, steps) for step in (facts.step, steps[-1]))
+    sentence.markdown(f"**{at}/{last}** {says_step(facts)}")
     if step_picture.presented_size(facts).is_in_full:
         _step_large(facts, step_picture.presented, state)
         _in_numbers(arithmetic.in_short(facts, " · "))
@@ -249,6 +251,7 @@ PANEL = shared.of_a_head(
     N_("What does a head do?"),
     steps_of_a_head,
     instruments=("attention",),
+    has_steps=True,
     fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
     at=at,
     facts=shared.drawn_facts,

@@ -11,7 +11,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.panels.attention import arithmetic
 from pages.panels.attention.matrices import STEP_TITLES, number_of
 from pages.show.controls import slider
-from pages.stage import link, progress
+from pages.stage import link, present, progress
 from pages.stage.phone import is_phone
 from pages.stage.press import press
 from pages.words.language import _, current_language, literal
@@ -37,17 +37,21 @@ def step_choice(facts: HeadFacts) -> None:
 
 
 def step_keys(facts: HeadFacts) -> None:
-    """Back and on, by button or key."""
+    """Back and on, by button or key; by remote control, from the last step to the next panel."""
+    is_led = present.is_on() and not progress.now()  # a lesson has keys of its own
+    back, on = (present.BACK, present.ON) if is_led else ("B", "N")
+    _step_button(facts, -1, _("Back"), "step_back", shortcut=back, type="secondary")
+    _step_button(facts, 1, _("Continue"), "step_on", shortcut=on, type="primary")
+
+
+def _step_button(facts: HeadFacts, by: int, label: str, key: str, **look: Any) -> None:
     steps = steps_taken(facts.run.config)
-    i = steps.index(facts.step)
-    _step_button(_("Back"), "step_back", steps[:i][-1:], "B", type="secondary")
-    _step_button(_("Continue"), "step_on", steps[i + 1 :][:1], "N", type="primary")
-
-
-def _step_button(label: str, key: str, to: tuple[str, ...], shortcut: str, **look: Any) -> None:
-    press(
-        label, key, link.change, "attention_step", *to, disabled=not to, shortcut=shortcut, **look
-    )
+    to = steps.index(facts.step) + by
+    if 0 <= to < len(steps):
+        press(label, key, link.change, "attention_step", steps[to], **look)
+    else:
+        is_led = look["shortcut"] in (present.BACK, present.ON) and present.leads(by)
+        press(label, key, present.go, by, disabled=not is_led, **look)
 
 
 def cell_choice(facts: HeadFacts) -> None:

@@ -78,6 +78,7 @@ def picture(run: Run, state: State) -> None:
         st.markdown("**B**")
     told: dict[str, Any] = {
         **{"writes": _may_grow(run) and not is_back, "sends": True},
+        "is_presented": present.is_on(),
         **{"pair": "b" if is_pair else "", "drafts": not is_back and ghosts.can_draft(run)},
     }
     if cell := moving.chosen_cell(state):
