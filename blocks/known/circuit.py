@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from blocks.known.bracket_texts import CHARACTERS, Texts, held_out
+from blocks.known.bracket_texts import CHARACTERS, CLOSING, Texts, held_out, opened
 from blocks.known.sparse import CONFIG, Circuit, Weight, measured, model_of, right_by_kind
 from blocks.model.positions import alibi_slopes
 
@@ -205,6 +205,12 @@ class CircuitFacts:
     def said(self) -> str:
         """The character that scores highest at the token that is looked at."""
         return CHARACTERS[int(self.passed.logits[self.token].argmax())]
+
+    @property
+    def right(self) -> str | None:
+        """The bracket that closes next there; None where no bracket is open."""
+        place = opened(self.token_ids[: self.token + 1])
+        return None if place is None else CLOSING[self.token_ids[place]]
 
     @property
     def heads(self) -> list[int]:

@@ -19,7 +19,8 @@ class Score:
     """How one instrument did over models: in how many it was right, and its mean score (F1).
 
     `ends`: of the interval of Wilson for the share of models; `mean_ends`: the middle 95 % of means
-    with models and seeds drawn again; `by_seed`: the mean of each seed.
+    with models and seeds drawn again, or that of Wilson where all are equal.
+    `by_seed`: the mean of each seed.
     """
 
     instrument: str
@@ -50,7 +51,7 @@ class Score:
         return 100 * self.spread
 
 
-def wilson(n_right: int, n: int) -> tuple[float, float]:
+def wilson(n_right: float, n: int) -> tuple[float, float]:
     """The interval of Wilson (1927) for a share, 95 %."""
     share, square = n_right / n, Z * Z / n
     middle, half = share + square / 2, Z * sqrt(share * (1 - share) / n + square / (4 * n))
@@ -71,7 +72,7 @@ def score(cells: Sequence[Cell]) -> Score:
         float(np.mean([each.precision for each in told])),
         float(np.mean([each.recall for each in told])),
         float(rows.mean()),
-        _bootstrap(rows),
+        _bootstrap(rows) if np.ptp(rows) else wilson(float(rows.mean()) * n, n),
         float(np.mean([each.chances for each in told])),
         tuple(rows.mean(0).tolist()),
     )

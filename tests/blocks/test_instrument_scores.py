@@ -78,6 +78,7 @@ def test_controls_score_at_chance_and_instruments_do_not_depend_on_the_seed():
     assert len(facts.subjects) >= 12
     for score in facts.scores.values():
         assert score.spread <= 0.1, score
+        assert score.mean_ends[0] < score.mean_ends[1], score
         assert 0 <= score.ends[0] <= score.n_right / score.n <= score.ends[1] <= 1
 
 

@@ -37,7 +37,7 @@ def test_a_model_of_known_truth_is_opened_with_its_truth_and_the_score(page: str
 
 def test_a_token_is_followed_and_the_attention_of_another_head_is_drawn():
     at = opened(PAGE, preset=None, panel="circuit", circuit_follow="4", lang="en")
-    assert any("[ (5) adds" in each.value for each in at.info)
+    assert any("`[` (5) adds" in each.value for each in at.info)
     (head,) = (each for each in at.selectbox if each.label.startswith("Head"))
     head.set_value("2")
     at = run(at)
@@ -50,3 +50,7 @@ def test_a_weight_of_a_circuit_is_taken_out_and_the_rest_measured_anew():
     assert_works(at)
     assert any("With 1 of these removed" in each.value for each in at.info)
     assert any("Control with 3 seeds" in each.value for each in at.caption)
+    at.button(key="put_back").click()
+    at = run(at)
+    assert any("are left. With these" in each.value for each in at.info)
+    assert "put_back" not in [each.key for each in at.button]

@@ -12,10 +12,11 @@ def test_each_panel_opens_with_what_was_recorded():
     text = said(at)
     for each in (
         "Each budget has a best size",
+        "up to 3.4 times as expensive",
         "predicted in this way",
         "This text has a known entropy",
         "Every model here sees",
-        "the best learning rate is",
+        "the best learning rates are",
     ):
         assert each in text
 

@@ -460,6 +460,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
     "pages/scaling.py": {
         **each_is_some("floor_chart predict_misses valley_best valley_curves floor_approach"),
         **each_is_some("again_loss again_worth transfer_rates_standard transfer_rates_mup"),
+        **each_is_some("transfer_rate_table"),
         "valley_runs.csv": misses("loss", "law", "off by"),
         "predict_rows.csv": misses("measured", "expected", "error"),
         "floor_levels.csv": floors,

@@ -32,7 +32,7 @@ from pages.show.tables import show_table
 from pages.stage import link, present
 from pages.state.link_fields.circuit import FOLLOWED, MOST_SEED, TEXTS
 from pages.state.values import State
-from pages.words.language import _, enumeration, fill, sentences
+from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.15
@@ -56,19 +56,22 @@ def says_circuit(facts: CircuitFacts) -> str:
             "{whole.accuracy:.1%}, and a loss of {now.loss:.3f} nats instead of "
             "{whole.loss:.3f}."
         )
-    here = _("At the token {token} it answers {said}.")
-    if opened(facts.token_ids[: facts.token + 1]) is None:
+    here, right = _("At the token {token} it answers {said}."), facts.right
+    if right not in (None, facts.said):
+        here = _("At the token {token} it answers {said}, which is wrong; it should be {right}.")
+    if right is None:
         here = _("At the token {token} no bracket is open, so no answer is asked for.")
-    kinds = (f"{kind} {share:.0%}" for kind, share in facts.by_kind.items())
+    kinds = (f"{literal(kind)} {share:.0%}" for kind, share in facts.by_kind.items())
     by_kind = enumeration(kinds) if facts.without else ""
     said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without), by_kind=by_kind)
-    here = fill(here, facts, token=_place(facts, facts.token))
+    token, said_right = _place(facts, facts.token), literal(right or "")
+    here = fill(here, token=token, said=literal(facts.said), right=said_right)
     return sentences(said, here, says_followed(facts))
 
 
 def _place(facts: CircuitFacts, i: int) -> str:
     """A token with its number."""
-    return f"{facts.tokens[i]} ({from_one(i)})"
+    return bracketed(literal(facts.tokens[i]), from_one(i))
 
 
 def says_followed(facts: CircuitFacts) -> str:
@@ -78,12 +81,12 @@ def says_followed(facts: CircuitFacts) -> str:
     name = _place(facts, found.key)
     if not found.ways:
         text = _("No path leads from {token} to the logit of {said}.")
-        return text.format(token=name, said=facts.said)
+        return text.format(token=name, said=literal(facts.said))
     text = _(
         "The logit of {said} is {logit:.1f}; {token} adds {sum:+.1f} to it (paths: {n}), and "
         "all other tokens together add {rest:+.1f}."
     )
-    return fill(text, found, said=facts.said, token=name, n=len(found.ways))
+    return fill(text, found, said=literal(facts.said), token=name, n=len(found.ways))
 
 
 def says_marked(facts: CircuitFacts) -> str:
@@ -95,7 +98,7 @@ def says_marked(facts: CircuitFacts) -> str:
         "All paths from {token} to {said} are highlighted; the number beside a node is what "
         "{token} adds to it."
     )
-    return text.format(token=_place(facts, found.key), said=facts.said)
+    return text.format(token=_place(facts, found.key), said=literal(facts.said))
 
 
 def says_product(facts: CircuitFacts) -> str:
@@ -105,7 +108,7 @@ def says_product(facts: CircuitFacts) -> str:
         return ""
     way = found.ways[0]
     steps = [
-        f"{node_name(edge.start)} → {node_name(edge.end)}: {edge.weight:.2f}"
+        f"{literal(node_name(edge.start))} → {literal(node_name(edge.end))}: {edge.weight:.2f}"
         for edge in (facts.edges[i] for i in way.edges)
     ]
     if way.head is not None:
@@ -272,7 +275,11 @@ def _choices(facts: CircuitFacts, state: State) -> None:
                 label_of=lambda i: _edge_name(facts, int(i)),
                 is_list=True,
             )
-        if not facts.without:
+        if facts.without:
+            label, icon = _("Put all weights back"), ":material/undo:"
+            put = link.change
+            st.button(label, icon=icon, on_click=put, args=("circuit_without", ""), key="put_back")
+        else:
             _offer(facts)
 
 

@@ -22,6 +22,7 @@ COLUMNS = (
     (Column.LOGIT,),
 )
 BESIDE = {Column.TOKEN: "middle left", Column.LOGIT: "middle right"}  # others: above their lines
+TOWARDS_MIDDLE = ("top right", "top center", "top left")  # away from the names of the nodes
 LETTERS = {Column.QUERY: "q", Column.KEY: "k", Column.VALUE: "v"}
 ORDER = "([{<ab)]}>"
 ROW, HEAD_ROOM, FOOT = 30, 44, 10  # pixels
@@ -196,7 +197,7 @@ def _handles(
         customdata=[[i] for i in range(facts.n_edges)],
         mode="markers+text",
         text=_written(facts),
-        textposition="top center",
+        textposition=[TOWARDS_MIDDLE[i % 3] for i in range(facts.n_edges)],
         **marks.told(hovers),
         marker={
             "size": [LARGE if i in lit else SMALL for i in range(facts.n_edges)],

@@ -54,8 +54,8 @@ def says_stable(facts: ChartFacts) -> str:
 
 
 def intervals(facts: ChartFacts) -> Chart:
-    """The mean score of each instrument with its interval, and chance; the best on top."""
-    scores = sorted(facts.scores.values(), key=lambda each: -each.mean)
+    """The mean score of each instrument with its interval, and chance; by its lower end."""
+    scores = sorted(facts.scores.values(), key=lambda each: -each.mean_ends[0])
     names = [_(INSTRUMENTS[each.instrument]) for each in scores]
     rows = pd.DataFrame(
         {
@@ -153,8 +153,9 @@ PANEL = Panel(
         Note(
             N_(
                 "The mean score is F1, the harmonic mean of precision and recall, over "
-                "models; its interval comes from a bootstrap over models and seeds. Chance is"
-                " the score that the same number of answers would get if they were assigned "
+                "models; its interval comes from a bootstrap over models and seeds, or is "
+                "Wilson's where all scores are equal. The highest lower end stands on top. Chance "
+                "is the score that the same number of answers would get if they were assigned "
                 "at random. Models with random weights, or trained on shuffled answers, are "
                 "judged by the known answers of other models of the same shape."
             )

@@ -4,7 +4,7 @@ import pandas as pd
 
 from blocks.scaling.repeated import EPOCHS, Learned, expected_worth, worth
 from pages.figures import palette
-from pages.figures.chart import Axis, Chart, Legend, Look, line
+from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.panels.scaling.charts import ROOM, tried_axis
 from pages.panels.scaling.shared import size
 from pages.show.parts import Beside, Note, Say, Shown
@@ -95,6 +95,9 @@ def worth_chart(found: Found) -> Chart:
             "fresh": EPOCHS,
         }
     )
+    held, look = rows["epochs"].isin(_held(found)), Look(_("measured"), palette.PINNED, "circle")
+    below = Look(_("below 1: worth less than once"), palette.PINNED, "triangle-down-open", size=12)
+    under = {"rows": rows[~held].assign(worth=1.0), "hover": _("{epochs}: below 1")}
     ends = (min(1.0, *rows["worth"]), float(max(EPOCHS)))
     title = _("worth relative to text seen once (logarithmic)")
     return Chart(
@@ -108,11 +111,8 @@ def worth_chart(found: Found) -> Chart:
                 "expected",
                 Look(_("formula of Muennighoff et al. 2023"), palette.ATTENTION, dash="dot"),
             ),
-            line(
-                "worth",
-                Look(_("measured"), palette.PINNED, "circle"),
-                rows=rows[rows["epochs"].isin(_held(found))],
-            ),
+            line("worth", look, rows=rows[held]),
+            *([] if held.all() else [dots("worth", below, **under)]),
         ],
         hover="{epochs}: {y:.2f}",
         legend=Legend.FOOT,

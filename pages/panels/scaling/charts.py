@@ -105,6 +105,7 @@ def best_chart(facts: ValleyFacts) -> Chart:
 def miss_chart(facts: PredictFacts) -> Chart:
     """The valley that was expected of a larger budget, with its band, and what came out."""
     rows = facts.table.sort_values("n", ignore_index=True)
+    rows["least"] = rows["least"].clip(lower=floor())  # no run can come lower
     return Chart(
         _("A larger budget, {c} FLOPs: predicted and measured").format(
             c=in_flops(rows["flops"].mean())

@@ -67,7 +67,7 @@ def says_missed(facts: PredictFacts) -> str:
     mean, worst = facts.misses
     text = _(
         "The law is fitted to {n_fitted} runs of at most {flops} FLOPs. Of {n} larger runs, "
-        "up to {times:.0f} times as expensive and not used in the fit, {n_inside} had a loss "
+        "up to {times:.1f} times as expensive and not used in the fit, {n_inside} had a loss "
         "inside their 90% band; the mean error is {mean:.2%}, the worst {worst:+.2%}."
     )
     return text.format(
@@ -118,8 +118,9 @@ def says_band_of(_facts: PredictFacts) -> str:
     return _(
         "The band includes two things: how much the law changes when one budget or the "
         "cheapest ones are left out and the runs of the others are resampled, and how much "
-        "single runs scatter around it. The fit does not use the entropy of the text, so part"
-        " of the band may lie below that entropy, which no run can beat."
+        "single runs scatter around it. The fit does not use the entropy of the text, so the "
+        "lower end of the band may lie below that entropy, which no run can beat; the band is "
+        "not drawn there."
     )
 
 

@@ -11,7 +11,7 @@ from blocks.scaling.transfer import RATES, Scheme, Tried, best_rates
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, dots, line
 from pages.panels.scaling.charts import ROOM
-from pages.show.parts import Beside, Say, Shown
+from pages.show.parts import Beside, OffScreen, Say, Shown, Table
 from pages.words.language import _, sentences
 
 NAMES = {Scheme.STANDARD: N_("standard"), Scheme.MUP: N_("muP")}
@@ -60,14 +60,12 @@ rate_facts = lru_cache(maxsize=16)(RateFacts)
 def says_rates(facts: RateFacts) -> str:
     """The best rate of each width under both schemes."""
     text = _(
-        "From the narrowest to the widest model, the best learning rate is {standard} with "
-        "the standard scheme ({apart}) and {mup} under muP ({mup_apart}). The best rate of "
-        "the narrowest model costs the widest one {price:.3f} and {mup_price:.3f} nats."
+        "From the narrowest to the widest model, the best learning rates are {apart} with the "
+        "standard scheme and {mup_apart} under muP. The best rate of the narrowest model costs "
+        "the widest one {price:.3f} nats with the standard scheme and {mup_price:.3f} under muP."
     )
     said = text.format(
-        standard=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.STANDARD)),
         apart=_says_apart(facts.moves(Scheme.STANDARD)),
-        mup=" · ".join(f"{rate:.2g}" for rate in facts.best(Scheme.MUP)),
         mup_apart=_says_apart(facts.moves(Scheme.MUP)),
         price=facts.price(Scheme.STANDARD),
         mup_price=facts.price(Scheme.MUP),
@@ -76,20 +74,24 @@ def says_rates(facts: RateFacts) -> str:
         "Where the best rate is the lowest or highest of those tried, a better one may lie "
         "beyond them."
     )
-    return sentences(said, _says_least(facts), end if facts.is_at_an_end else "")
+    spared = _("muP spares the search for a rate at large width, but lowers no loss here.")
+    least = "" if facts.gained > 0 else spared
+    return sentences(said, least, end if facts.is_at_an_end else "")
 
 
-def _says_least(facts: RateFacts) -> str:
-    """Which scheme comes to the lower loss where both have their best rate."""
-    text = _(
-        "At its own best rate, it comes to {standard:.3f} and {mup:.3f} nats above the entropy: "
-        "muP spares the search for a rate at large width, but it does not lower the loss here."
+def rate_table(facts: RateFacts) -> pd.DataFrame:
+    """A row a scheme: the best rates, and what the widest model comes to with two of them."""
+    return pd.DataFrame(
+        {
+            _("scheme"): _(NAMES[each]),
+            _("best rates, from the narrowest to the widest"): " · ".join(
+                f"{rate:.2g}" for rate in facts.best(each)
+            ),
+            _("nats above the entropy, widest, at its own best rate"): f"{facts.least(each):.3f}",
+            _("at the best rate of the narrowest"): f"{facts.least(each) + facts.price(each):.3f}",
+        }
+        for each in Scheme
     )
-    if facts.gained > 0:
-        text = _(
-            "At its own best rate, it comes to {standard:.3f} and {mup:.3f} nats above the entropy."
-        )
-    return text.format(standard=facts.least(Scheme.STANDARD), mup=facts.least(Scheme.MUP))
 
 
 def _says_apart(times: float) -> str:
@@ -147,4 +149,5 @@ RATE_ITEMS = (
         Shown(standard_chart, "transfer_rates_standard", room=ROOM),
         Shown(mup_chart, "transfer_rates_mup", room=ROOM),
     ),
+    OffScreen(Table(rate_table, "transfer_rate_table")),
 )
