@@ -75,7 +75,7 @@ def test_a_press_measures_the_device_and_every_operation(at):
     assert "matrix products reach" in said(at)
     assert dots(at) == (14 - 1, 14 - 1)  # a block has no logits
     assert "–" not in column(at, "measured")
-    assert "measured as a whole" in said(at)
+    assert "Measured as a whole" in said(at)
     press(at, "measure_device_button")
     assert settings(at)["measure_device"] == "2"
 

@@ -31,7 +31,7 @@ from pages.stage.tokens import EMPTY
 from pages.state.values import State
 from pages.words import chips
 from pages.words.chips import Chip
-from pages.words.language import _, enumeration, fill, listing
+from pages.words.language import _, enumeration, fill, listing, ngettext
 
 MOST_WORDS, ROW = 48, 58  # of a sentence that is spoilt; pixels of a bar
 
@@ -230,9 +230,12 @@ def says_example(kind: Architecture, example: Example) -> str:
             )
             return text.format(n=n_asked)
         case _:
-            text = _(
+            text = ngettext(
+                "Spans removed: {n}. The decoder generates only {written} token instead of "
+                "the whole sentence.",
                 "Spans removed: {n}. The decoder generates only {written} tokens instead of "
-                "the whole sentence."
+                "the whole sentence.",
+                n_asked,
             )
             return text.format(n=len(example.spoilt), written=n_asked)
 
