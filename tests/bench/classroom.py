@@ -90,7 +90,7 @@ class Session:
             self.button = name if name.endswith("lesson_on") else self.button
             self.opens = name if name.endswith("open_room") else self.opens
         elif kind == "markdown":  # the picture of the wall is held back until the answer
-            found = re.search(r"# (\d+) guess", element.markdown.body)  # type: ignore[attr-defined]
+            found = re.match(r"\*\*(\d+) guess", element.markdown.body)  # type: ignore[attr-defined]
             self.n_guessed = int(found[1]) if found else self.n_guessed
 
 
