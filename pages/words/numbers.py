@@ -14,7 +14,7 @@ def percent(share: float) -> str:
     So is what a share lacks of the whole.
     """
     if 0 < share < LEAST:
-        return f"< {LEAST:.1%}"
+        return f"<\N{NO-BREAK SPACE}{LEAST:.1%}"
     if 0.995 <= share < 1:
-        return f"{share:.1%}" if share < 1 - LEAST / 2 else f"> {1 - LEAST:.1%}"
+        return f"{share:.1%}" if share < 1 - LEAST / 2 else f">\N{NO-BREAK SPACE}{1 - LEAST:.1%}"
     return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"

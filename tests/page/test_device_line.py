@@ -40,7 +40,7 @@ def test_the_line_says_the_share_where_the_sheet_is_known(monkeypatch: pytest.Mo
     assert "runs may use 2.15 GB" in device_line.says_run(run, seen)
     monkeypatch.setattr(devices, "device_name", lambda _device: "NVIDIA H200")
     said = device_line.says_run(run, seen)
-    assert "NVIDIA H200 · float32" in said and "< 0.1% of the 4.8 TB/s" in said
+    assert "NVIDIA H200 · float32" in said and "<\N{NO-BREAK SPACE}0.1% of the 4.8 TB/s" in said
     assert "as one CUDA graph" not in said
     assert "as one CUDA graph" in device_line.says_run(run, replace(seen, is_replayed=True))
 

@@ -144,7 +144,7 @@ def test_the_activation(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, activation.says_activation, ACTIVATION)
     assert said["en"].startswith("Layer 2, random weights, seed 3: 60% of the pre-activations")
     assert "the median is 0.00. Of all token–unit pairs, 25% are off" in said["en"]
-    assert "in < 0.1% the slope of the activation is below 0.01 in magnitude" in said["en"]
+    assert "in <\N{NO-BREAK SPACE}0.1% the slope of the activation is below 0.01" in said["en"]
     assert "60%" in said["zh"] and "outside" not in said["en"]
     beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
     said = in_both(monkeypatch, activation.says_activation, beyond)

@@ -40,5 +40,5 @@ def test_small_probabilities_keep_their_digits():
         *("0.0%", "0.045%", "1.2%", "100.0%")
     ]
     assert [percent(share) for share in (0.12, 0.997, 0.99951, 1)] == [
-        *("12%", "99.7%", "> 99.9%", "100%")
+        *("12%", "99.7%", ">\N{NO-BREAK SPACE}99.9%", "100%")
     ]
