@@ -48,16 +48,16 @@ def body() -> None:
 
 
 def introduction(run: Run) -> None:
-    """What runs here, and the other language."""
+    """What runs here, the way into a lesson or a class, and the other language."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(what_runs(run), width="stretch")
         with st.popover(
             _("Real models"), icon=":material/public:", key=f"real_models_{link.value('preset')}"
         ):  # closed once one runs
             real_models(link.now())
-        if not progress.left():
-            with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
-                lessons(progress.names())
+        with st.popover(_("Take a lesson"), icon=":material/school:", key="to_lessons"):
+            joining.by_code()
+            lessons(progress.names())
         for lang, name in LANGUAGES.items():
             if lang != current_language():
                 st.button(name, type="tertiary", on_click=link.change, args=("lang", lang))
@@ -94,7 +94,7 @@ def _whose(run: Run) -> str:
 
 
 def left_lesson() -> None:
-    """The way back into a lesson that was left, and to the others."""
+    """The way back into a lesson that was left."""
     if not (found := progress.left()):
         return
     now, query = found
@@ -107,8 +107,6 @@ def left_lesson() -> None:
             width="content",
         )
         st.page_link(path, label=label, icon=":material/school:", query_params=query)
-        with st.popover(_("All lessons"), type="tertiary", key="all_lessons"):
-            lessons(progress.names())
 
 
 @section
@@ -118,8 +116,8 @@ def front_page(state: State) -> None:
     if present.is_on():
         return
     she_or_he(state)
-    doors()
     course_map.offer()
+    doors()
     gallery()
 
 
@@ -141,14 +139,12 @@ def doors() -> None:
 
 
 def some_lessons(names: Sequence[str]) -> None:
-    """The first ones; the others, a class and a reader's own behind their names."""
+    """The first ones; the others and a reader's own behind their names."""
     lessons(names[:N_FIRST])
     with st.container(horizontal=True, gap="small"):
         if more := names[N_FIRST:]:
             with st.popover(_("More lessons"), type="tertiary", key="lessons"):
                 lessons(more)
-        with st.popover(_("Join a class"), type="tertiary", key="join_class"):
-            joining.by_code()
         with st.popover(_("Bring your own lesson"), type="tertiary", key="bring_lesson"):
             own.way_to_bring()
 

@@ -41,9 +41,7 @@ def show(code: str) -> None:
     code_for_a_camera(code)
     st.code(whole, language=None, wrap_lines=True)
     st.caption(
-        _("Or go to Home, choose Take a lesson → Join a class, and enter the code {code}.").format(
-            code=code
-        )
+        _("Or go to Home, choose Take a lesson, and enter the code {code}.").format(code=code)
     )
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
