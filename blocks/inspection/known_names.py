@@ -84,13 +84,15 @@ class NameFacts:
 class Knower(NamedTuple):
     """The head without which the answer moves most, on average over names, and by how much.
 
-    `next_most`: by how much it moves without any other head, at most.
+    `next_most`: by how much it moves without any other head, at most; `each`: without each,
+    (layer, head).
     """
 
     head: int
     part: Intervention
     moves: float
     next_most: float
+    each: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -139,4 +141,6 @@ def knower(names: Sequence[NameFacts]) -> Knower:
     moves = np.mean([each.changes for each in names], axis=0)
     order = np.argsort(moves)[::-1]
     head = int(order[0])
-    return Knower(head, names[0].heads[head], float(moves[head]), float(moves[order[1]]))
+    heads = names[0].heads
+    each = moves.reshape(heads[-1].layer + 1, -1)
+    return Knower(head, heads[head], float(moves[head]), float(moves[order[1]]), each)

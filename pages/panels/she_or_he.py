@@ -71,6 +71,14 @@ def bars(name: str, language: str, device: str, is_off: bool) -> tuple[Asked, tu
     return facts, tuple(map(percent, facts.chances))
 
 
+@lru_cache(maxsize=8)
+def heads(language: str, device: str) -> tuple[Knower, tuple[str, ...], str]:
+    """What each head moves, how that is written, and the word that it moves."""
+    known = who_knows(language, device)
+    shares = tuple(map(percent, known.each.ravel().tolist()))
+    return known, shares, STORIES[language].words[0]
+
+
 def she_or_he(state: State) -> None:
     """Type a name, see she or he, switch off the one head that knows."""
     language, device = current_language(), state.device
@@ -87,7 +95,11 @@ def she_or_he(state: State) -> None:
             st.markdown(says_which(facts))
             at = name, language, device, is_off
             show(she_or_he_picture.two_bars, *at, facts=bars, key="she_or_he_bars")
-        note(says_how(facts))
+        left, right = st.columns(2, gap="medium", vertical_alignment="center")
+        with left:
+            note(says_how(facts))
+        with right:
+            show(she_or_he_picture.each_head, language, device, facts=heads, key="she_or_he_heads")
         _ways(facts)
 
 

@@ -56,6 +56,8 @@ def test_one_head_knows_and_no_other_comes_near(language: str):
     found = knower(facts_of(language))
     assert found.moves > 0.25
     assert found.moves > 8 * found.next_most
+    assert found.each.shape == (FILE.config.n_layers, FILE.config.n_heads)
+    assert found.each[found.part.layer, found.part.head] == found.moves == found.each.max()
     moved = [facts.changes[found.head] for facts in facts_of(language)]
     assert min(moved) > 0.25  # of every name, not of some alone
 

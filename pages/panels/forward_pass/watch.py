@@ -168,9 +168,15 @@ def _place(run: Run, facts: CellFacts) -> str:
 
 def how_to_read(is_back: bool) -> str:
     """What colours mean, and which keys lead where."""
-    keys = _("Click to go in, Esc to come out; Space plays, ← and → step.")
+    keys = _(
+        "Click to go in, Esc to come out; Space plays, ← and → step. Click a word to see its lines "
+        "alone, and once more to see all."
+    )
     if is_phone():
-        keys = _("Tap to go in; the minus sign below the picture leads out again.")
+        keys = _(
+            "Tap to go in; the minus sign below the picture leads out again. Tap a word to see its "
+            "lines alone, and once more to see all."
+        )
     text = _(
         "Each square is a number of this run: blue above 0, orange below. Lines, frames and the "
         "bars above have the colors of the parts in the legend."
