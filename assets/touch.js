@@ -2,10 +2,12 @@
 // tap would act on what the tap before has touched. And it holds the page that a finger scrolls.
 // So touches are kept from it, and a tap comes to it as a mouse would: it points, presses, releases.
 // A phone whose name does not say that it is one is known by what it measures.
+// A name beside a picture stands for its line, where a tap finds one and the same thing all along it.
 // The menu lies over the page on a narrow screen: it closes behind a finger that has chosen there.
 const SLIP = 10; // pixels that a finger may move within a tap
 const GESTURE = ["mousemove", "mousedown", "mouseup"];
 const NARROW = "(max-width: 768px) and (pointer: coarse)"; // where Streamlit lays the menu over the page
+const NAMES = ".xtick text, .ytick text";
 const SIDEBAR = "[data-testid=stSidebar]";
 
 const APP = "[data-testid=stApp]";
@@ -35,15 +37,47 @@ const onceCalm = (tell) => {
   }, CALM / 5);
 };
 
+// Where the line begins whose name is under the finger; null where its marks are not all one thing.
+const lineNamed = (chart, x, y) => {
+  const ground = chart.querySelector(".nsewdrag");
+  const names = [...chart.querySelectorAll(NAMES)].map((name) => ({ name, ...besideName(name, x, y) }));
+  const [nearest] = names.sort((a, b) => a.far - b.far);
+  if (!ground || !nearest || nearest.far > SLIP) return null;
+  const { name, start } = nearest;
+  const isBelow = Boolean(name.closest(".xtick"));
+  const found = chart.data.filter(({ customdata }) => customdata).flatMap(({ customdata, ...marks }) => {
+    const places = Array.from(isBelow ? marks.x : marks.y);
+    return places.flatMap((place, i) => (place === name.__data__.x ? [JSON.stringify(customdata[i])] : []));
+  });
+  if (new Set(found).size !== 1) return null;
+  const { left, bottom } = ground.getBoundingClientRect();
+  const place = isBelow ? { clientX: start.x, clientY: bottom - 2 } : { clientX: left + 2, clientY: start.y };
+  return { target: ground, ...place };
+};
+
+// How far a name is, which may be turned, and where it is tied to its axis.
+const besideName = (name, x, y) => {
+  const onScreen = name.getScreenCTM();
+  const at = new DOMPoint(x, y).matrixTransform(onScreen.inverse());
+  const box = name.getBBox();
+  const far = Math.max(box.x - at.x, at.x - box.x - box.width, box.y - at.y, at.y - box.y - box.height);
+  const middle = box.y + box.height / 2;
+  return { far, start: new DOMPoint(name.getAttribute("x"), middle).matrixTransform(onScreen) };
+};
+
 const listen = () => {
   let began = null;
 
   const begin = (event) => {
     began = null;
-    if (!event.target.closest?.(".js-plotly-plot .drag")) return;
-    event.stopPropagation();
+    const chart = event.target.closest?.(".js-plotly-plot");
+    if (!chart) return;
     const [{ clientX, clientY }] = event.touches;
-    if (event.touches.length === 1) began = { clientX, clientY };
+    const named = event.target.closest(".nsewdrag") ? null : lineNamed(chart, clientX, clientY);
+    if (!named && !event.target.closest(".drag")) return;
+    event.stopPropagation();
+    const mark = named || { target: event.target };
+    if (event.touches.length === 1) began = { clientX, clientY, mark };
   };
 
   const end = (event) => {
@@ -54,9 +88,8 @@ const listen = () => {
     if (!isTap || !event.cancelable) return; // the page scrolls
     event.preventDefault(); // or the browser would send events of a mouse as well
     document.activeElement?.blur(); // what is being typed is taken over
-    for (const type of GESTURE) {
-      event.target.dispatchEvent(new MouseEvent(type, { clientX, clientY, bubbles: true }));
-    }
+    const { target, ...place } = { clientX, clientY, ...began.mark };
+    for (const type of GESTURE) target.dispatchEvent(new MouseEvent(type, { ...place, bubbles: true }));
   };
 
   const leave = (event) => {

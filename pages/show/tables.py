@@ -10,7 +10,6 @@ import streamlit as st
 from pages.show import beside
 from pages.show.chart import CANNOT_BE_DRAWN
 from pages.stage import present
-from pages.stage.phone import is_phone
 from pages.words.language import _
 
 MOST_WRAPPED = 5  # columns, on a phone
@@ -41,8 +40,6 @@ def show_table(
         **dict.fromkeys(whole, st.column_config.NumberColumn(format="localized")),
         **dict.fromkeys(wide, st.column_config.Column(width=WIDE)),
     }
-    if is_phone():
-        st.space("small")  # the table's tools, always shown there, would cover what stands above
     st.dataframe(table, hide_index=True, key=key, column_config=columns, height=height)
 
 

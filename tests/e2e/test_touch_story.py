@@ -3,9 +3,20 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 from served import PHONE, Reader
 from told import at, expect_query, tap_mark
+
+# All places, from the top, at which each word is drawn from now on.
+DRAWN = """canvas => {
+  const [context, seen] = [canvas.getContext("2d"), new Map()];
+  const own = context.fillText;
+  context.fillText = (text, x, y) => {
+    if (/^[a-zA-Z]/.test(text)) seen.set(text, (seen.get(text) || new Set()).add(Math.round(y)));
+    own.call(context, text, x, y);
+  };
+  return seen;
+}"""
 
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 
@@ -23,6 +34,55 @@ def test_a_tap_chooses_cells_and_dots(phone: Reader):
     for key, column, row in (("head_map", 0, 5), ("bipartite", 0, 2)):
         tap_mark(page, key, column, row)
         expect_query(page, token=str(row))
+
+
+def test_a_tap_on_a_name_does_what_one_on_its_mark_does(phone: Reader):
+    page = phone.open("/?preset=stories-en-zh&text=Tom had a red ball. He")
+    names = at(page, "graph").locator(".xtick text, .ytick text")
+    tap_middle(names.get_by_text("red", exact=True))
+    expect_query(page, token="5")
+    tap_middle(names.get_by_text("layer 2", exact=True))  # of all tokens
+    next_word = at(page, "following").locator(".ytick text").first
+    word = next_word.text_content()
+    tap_middle(next_word)
+    expect_query(page, text=f"Tom had a red {word}")
+
+
+def tap_middle(name: Locator) -> None:
+    """Touch where it stands, whatever is there to be touched."""
+    name.scroll_into_view_if_needed()
+    box = name.bounding_box()
+    name.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_a_tapped_number_stays_where_it_stands_and_its_sum_covers_none(phone: Reader):
+    page = phone.open(
+        "/forward_pass?preset=stories-en-zh&text=Tom had a red ball. He"
+        "&zoom=cell&moment=layers.1.head_out&layer=1&head=1&cell=layers.1.pattern:4,2"
+    )
+    canvas, told = page.locator("[data-part=canvas]"), page.locator("[data-part=sum]")
+    canvas.scroll_into_view_if_needed()
+    expect(told).to_contain_text("a")
+    before, box = told.inner_text(), canvas.bounding_box()
+    drawn = canvas.evaluate_handle(DRAWN)
+    canvas.tap(position={"x": box["width"] / 2 + 45, "y": box["height"] / 2 + 45})
+    expect(told).not_to_have_text(before)
+    assert drawn.evaluate("seen => seen.size") > 4
+    assert drawn.evaluate(
+        "seen => [...seen.values()].every(ys => ys.size <= 2)"
+    )  # a row and a column
+    low = told.bounding_box()
+    assert low["y"] + low["height"] <= canvas.bounding_box()["y"] + 1
+    expect(told).to_be_in_viewport(ratio=1)
+
+
+def test_the_tools_of_a_table_stand_above_it(phone: Reader):
+    page = phone.open("/gpt?preset=stories-en-zh&panel=tokens&text=Tom, he ran")
+    table = page.get_by_test_id("stDataFrame")
+    tools, rows = table.get_by_test_id("stElementToolbar"), table.get_by_test_id("data-grid-canvas")
+    low = tools.bounding_box()
+    assert low["height"] >= 44
+    assert low["y"] + low["height"] <= rows.bounding_box()["y"] + 1
 
 
 def test_a_tapped_cell_is_told_in_sight_and_walked_from(phone: Reader):
