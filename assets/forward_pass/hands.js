@@ -164,6 +164,8 @@ function zoomInto(view, x, y) {
 /* What a click there does; null where it does nothing, and the pointer is no hand. */
 function leadAt(view, x, y) {
   const p = view.painted;
+  const word = wordAt(p, x, y);
+  if (word) return () => view.mark(word);
   const at = { x: p.camera.x + x / p.zoom, y: p.camera.y + y / p.zoom };
   const cell = cellAt(p, x, y);
   const under = p.layout.groups.find((each) => each.start && at.x >= each.x && at.x < each.x + each.w);
@@ -213,9 +215,17 @@ function point(view, event) {
     tip.textContent = cell ? sayCell(view.painted, cell) : view.scene.words.in_band;
     const room = stage.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(4, Math.min(x + 14, room))}px`;
-    tip.style.top = `${y > 70 ? y - tip.offsetHeight - 12 : y + 22}px`;
+    tip.style.top = `${besideMatrix(view, cell) ?? (y > 70 ? y - tip.offsetHeight - 12 : y + 22)}px`;
   }
   view.wake();
+}
+
+/* Below the matrix that is read, or above it, so that none of its rows is covered; null where neither has room. */
+function besideMatrix(view, cell) {
+  if (!cell) return null;
+  const [{ y, h }, high] = [screen(view.painted, cell.box), view.parts.tip.offsetHeight];
+  if (y + h + high + 6 < view.height) return y + h + 6;
+  return y - high - 6 > 0 ? y - high - 6 : null;
 }
 
 function sayCell(p, cell) {
@@ -295,21 +305,17 @@ function withBold(name, text) {
   return made;
 }
 
-/* The arithmetic of the chosen number, beside its square. */
+/* The arithmetic of the chosen number, in the place of the sentence of the moment: it covers no other number. */
 function showSum(view) {
-  const { sum, stage } = view.parts;
+  const { sum, said } = view.parts;
   const { written } = view.scene;
   const cell = view.painted.cell;
   const isTold = cell && written && written.cell === `${cell.move.path}:${cell.row},${cell.col}`;
-  sum.hidden = !isTold;
+  sum.hidden = !cell || !written || (!isTold && sum.hidden); // that of the number before, until the next is sent
+  said.parentElement.hidden = !sum.hidden;
   if (!isTold) return;
   if (view.told !== written) sum.replaceChildren(withBold("div", written.text));
   view.told = written;
-  const at = screen(view.painted, cellBox(cell));
-  const [right, room] = [at.x + at.w + 12, stage.clientWidth - sum.offsetWidth - 4];
-  const low = Math.min(at.y + at.h + 10, view.height - sum.offsetHeight - 4);
-  sum.style.left = `${Math.max(4, Math.min(right, room))}px`;
-  sum.style.top = `${right <= room ? Math.max(4, Math.min(at.y, view.height - sum.offsetHeight - 4)) : Math.max(4, low)}px`;
 }
 
 /* The scrubber shows the whole pass: a colour for each part. */

@@ -131,12 +131,14 @@ function rowLabels(p, box, stack, { align, x, room }) {
   context.textAlign = align;
   context.textBaseline = "middle";
   const pinned = p.scene.pinned[stack];
+  const marked = p.marked?.stack === stack ? p.marked.row : -1;
+  p.names.push({ stack, n: labels.length, y: box.y, h: box.h, left: align === "right" ? x - room : x, w: room });
   const every = Math.ceil(leastSign(p) / pitch);
   const size = Math.min(14, Math.max(LEAST_PITCH, (pitch * 0.8) / p.type));
   labels.forEach((label, row) => {
     const isPinned = row === pinned;
-    if (!isPinned && (row % every || Math.abs(row - pinned) < every)) return;
-    font(p, size, isPinned ? 700 : 400);
+    if (!isPinned && row !== marked && (row % every || Math.abs(row - pinned) < every)) return;
+    font(p, size, isPinned || row === marked ? 700 : 400);
     context.fillStyle = isPinned ? p.colors.pinned : p.colors.text;
     const text = fitted(context, label, room);
     const y = rowMiddle(box, labels.length, row);
@@ -146,10 +148,26 @@ function rowLabels(p, box, stack, { align, x, room }) {
     context.strokeText(text, x, y);
     if (fate) context.fillStyle = p.colors.ghost;
     context.fillText(text, x, y);
-    if (fate !== "struck") return;
     const wide = context.measureText(text).width;
+    if (row === marked) frameWord(p, align === "right" ? x - wide : x, y, wide, size * p.type);
+    if (fate !== "struck") return;
     context.fillRect(align === "right" ? x - wide - 2 : x - 2, y - 1, wide + 4, 2);
   });
+}
+
+/* The word that is marked is outlined, as a chosen number is. */
+function frameWord({ context, colors }, x, y, wide, high) {
+  context.lineWidth = 2;
+  context.strokeStyle = colors.pinned;
+  context.beginPath();
+  context.roundRect(x - 4, y - high * 0.75, wide + 8, high * 1.5, 4);
+  context.stroke();
+}
+
+/* The word under a place of the screen: of which text, and which row. */
+function wordAt({ names }, x, y) {
+  const found = names.find((each) => x >= each.left && x < each.left + each.w && y >= each.y && y < each.y + each.h);
+  return found ? { stack: found.stack, row: Math.floor(((y - found.y) / found.h) * found.n) } : null;
 }
 
 /* A draft is a ghost until it is checked; then it is a word like any other, or struck. `back`: −1 is the

@@ -12,6 +12,7 @@ function paint(p) {
   const s = (p.zoom = width / camera.w);
   context.setTransform(ratio * s, 0, 0, ratio * s, -camera.x * s * ratio, -camera.y * s * ratio);
   context.imageSmoothingEnabled = false;
+  p.names = []; // where the words stand
   p.asides = []; // what is drawn of folded layers and can be pointed at
   paintLanes(p);
   paintBands(p);
@@ -174,7 +175,7 @@ function paintReading(p, zone, color, share) {
 
 /* Lines that stand are drawn once, and then copied while the camera rests. */
 function paintCurves(p, zone, reading, color, share) {
-  if (share < 1 || !p.isStill) return drawCurves(p, p.context, zone, reading, color, share);
+  if (share < 1 || !p.isStill || p.marked) return drawCurves(p, p.context, zone, reading, color, share);
   const s = p.ratio * p.zoom;
   const [w, h] = [Math.ceil(zone.w * s), Math.ceil((zone.h + 2 * EDGE) * s)];
   const key = `${zone.name}|lines|${w}x${h}|${p.isCached}`;
@@ -196,7 +197,7 @@ function drawCurves(p, context, zone, reading, color, share) {
   context.strokeStyle = context.fillStyle = `color-mix(in srgb, ${color} 80%, ${p.colors.text})`;
   const isMoving = share < 1;
   for (const curve of curves) {
-    const paleness = (isMoving ? 0.35 : 1) * (curve.isFromSink ? 0.4 : 1);
+    const paleness = (isMoving ? 0.35 : 1) * (curve.isFromSink ? 0.4 : 1) * (isOfMarked(p, zone, curve) ? 1 : 0.12);
     context.globalAlpha = zone.alpha * (0.12 + 0.75 * curve.weight) * paleness;
     context.lineWidth = Math.max(0.7 / p.zoom, curve.weight * Math.min(9, curve.pitch * 0.7, zone.w * 0.16));
     context.beginPath();
@@ -205,6 +206,14 @@ function drawCurves(p, context, zone, reading, color, share) {
     context.stroke();
   }
   if (isMoving) curves.forEach((curve) => paintPulse(p, zone, curve, share));
+}
+
+/* Whether a line begins or ends at the word that is marked; each does where none is. */
+function isOfMarked({ marked }, { move }, { query, key }) {
+  if (!marked) return true;
+  const stack = move?.stack || "";
+  const keys = move?.stage.startsWith("cross_") ? "encoder" : stack;
+  return (marked.stack === stack && marked.row === query) || (marked.stack === keys && marked.row === key);
 }
 
 function readingOf(scene, move) {
@@ -232,6 +241,7 @@ function curvesOf(p, zone, reading) {
     weight,
     pitch,
     query,
+    key: from,
     isFromSink: p.scene.sinks.includes(from),
     from: rowMiddle(zone, reading.cols, from),
     to: rowMiddle(zone, reading.rows, query),

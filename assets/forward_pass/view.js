@@ -28,6 +28,7 @@ class View {
     this.fold = new Map();
     this.bands = [];
     this.spread = null;
+    this.marked = null;
     this.speed = 1;
     this.isPlaying = false;
     this.moment = { at: 0, share: 1 };
@@ -54,6 +55,7 @@ class View {
     if (this.isFile) Object.assign(this.scene, { sends: false, writes: false, learns: false });
     fillWords(this);
     const isNewText = before && before.text !== this.scene.text;
+    if (isNewText) this.marked = null;
     if (before && before.is_back !== this.scene.is_back) this.turn();
     else if (isNewText && this.writes) this.begin();
     else if (!before || this.scene.place_id !== before.place_id) this.goTo(this.scene.place);
@@ -265,6 +267,13 @@ class View {
     else if (zoom === "head") this.place.zoom = "layer";
   }
 
+  /* The lines of a word alone stay lit, until it is chosen again. */
+  mark(word) {
+    const isSame = this.marked?.stack === word.stack && this.marked.row === word.row;
+    this.marked = isSame ? null : word;
+    this.wake();
+  }
+
   zoomIn() {
     const next = ZOOMS[Math.min(ZOOMS.indexOf(seenZoom(this)) + 1, 2)];
     this.setZoom(next);
@@ -340,9 +349,9 @@ class View {
   }
 
   picture() {
-    const { scene, layout, camera, context, ratio, width, height, pointed } = this;
+    const { scene, layout, camera, context, ratio, width, height, pointed, marked } = this;
     const cell = this.place.zoom === "cell" ? this.cell() : null;
-    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, cell, type: this.type, isCached: this.isCached, colors: colorsOf(this), ...this.moment };
+    this.painted = { scene, layout, camera, context, ratio, width, height, pointed, marked, cell, type: this.type, isCached: this.isCached, colors: colorsOf(this), ...this.moment };
     return this.painted;
   }
 
@@ -461,6 +470,7 @@ function travel(view, now) {
   if (isNew) {
     const isFirst = !view.camera || view.still.matches;
     view.bands = bandsOf(scene, view.width, view.spread);
+    view.stays = place.zoom === "cell" && isReadable(view) ? view.camera : null;
     Object.assign(view, { from: { open: new Map(view.open), fold: new Map(view.fold), focus: view.focus, camera: view.camera }, target, wanted, started: isFirst ? now - TRAVEL : now });
     view.isNewFocus = true;
   }
@@ -494,6 +504,8 @@ function focusOf(view) {
   const { move, place, scene, width, height } = view;
   if (place.zoom === "model" || !move.start) return () => ({ x: 0, y: 0, w: width, h: height });
   if (place.zoom === "cell" && view.place.cell) {
+    const { stays } = view;
+    if (stays) return () => stays;
     const cell = { ...view.place };
     return (layout) => cellFocus(layout, scene, cell);
   }
@@ -535,6 +547,14 @@ function cellFocus(layout, scene, { cell, head }) {
   const at = cellBox({ box, matrix: scene.matrices.get(cell.path), row: cell.row, col: cell.col });
   const size = Math.max(at.w, at.h) * 9;
   return { x: at.x + at.w / 2 - size / 2, y: at.y + at.h / 2 - size / 4, w: size, h: size / 2 };
+}
+
+/* Whether the chosen number can be read as the camera stands, which then does not move under a finger. */
+function isReadable(view) {
+  const chosen = view.painted?.width === view.width && view.cell();
+  if (!chosen) return false;
+  const { x, y, w, h } = screen(view.painted, cellBox(chosen));
+  return w >= CELL_WITH_NUMBER && x >= 0 && y >= 0 && x + w <= view.width && y + h <= view.height;
 }
 
 /* The same with the shape of the canvas. */

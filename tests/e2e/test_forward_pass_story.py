@@ -26,6 +26,17 @@ DRAWN = """canvas => {
   return seen;
 }"""
 
+# How opaque each line was drawn.
+ALPHAS = """canvas => {
+  const [context, seen] = [canvas.getContext("2d"), []];
+  const own = context.stroke;
+  context.stroke = () => {
+    seen.push(context.globalAlpha);
+    own.call(context);
+  };
+  return seen;
+}"""
+
 # Pressed faster than anything can move.
 STEPS_AT_ONCE = """(canvas, n) => {
   const press = () => canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
@@ -122,6 +133,20 @@ class Answers:
         held, self.held = self.held or [], None
         for message in held:
             self.browser.send(message)
+
+
+def test_a_clicked_word_keeps_its_lines_until_it_is_clicked_again(reader: Reader):
+    page = reader.load(LINK)
+    canvas = part(page, "canvas")
+    drawn = canvas.evaluate_handle(DRAWN)
+    canvas.press("End")
+    page.wait_for_function("seen => seen.has('Nora')", arg=drawn)
+    alphas = canvas.evaluate_handle(ALPHAS)
+    for is_marked in (True, False):
+        alphas.evaluate("seen => seen.splice(0)")
+        canvas.click(position={"x": 100, "y": drawn.evaluate("seen => seen.get('Nora')")})
+        page.wait_for_function("seen => seen.length", arg=alphas)
+        assert alphas.evaluate("seen => seen.some(each => each < 0.1)") == is_marked
 
 
 def test_each_way_out_of_the_picture_leads_to_what_is_named(reader: Reader):
