@@ -106,7 +106,7 @@ def test_layers_of_a_deep_model_are_folded_and_open_at_a_tap(reader: Reader):
     expect(crumbs).to_contain_text("layers")
     canvas.click(position={"x": 20, "y": box["height"] * 0.5})  # a word: the layers stay open
     drawn = canvas.evaluate_handle(DRAWN)
-    canvas.hover(position={"x": 20, "y": box["height"] * 0.6})
+    canvas.hover(position={"x": box["width"] - 4, "y": 4})
     expect(canvas).to_have_css("cursor", "default")
     page.wait_for_function("seen => seen.size > 5", arg=drawn)
     assert not drawn.evaluate("seen => seen.has('layer 1')")
@@ -144,7 +144,7 @@ def test_a_clicked_word_keeps_its_lines_until_it_is_clicked_again(reader: Reader
     alphas = canvas.evaluate_handle(ALPHAS)
     for is_marked in (True, False):
         alphas.evaluate("seen => seen.splice(0)")
-        canvas.click(position={"x": 100, "y": drawn.evaluate("seen => seen.get('Nora')")})
+        canvas.click(position={"x": 40, "y": drawn.evaluate("seen => seen.get('Nora')")})
         page.wait_for_function("seen => seen.length", arg=alphas)
         assert alphas.evaluate("seen => seen.some(each => each < 0.1)") == is_marked
 
