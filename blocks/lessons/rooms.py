@@ -26,11 +26,12 @@ CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, link TEXT,
 CREATE TABLE IF NOT EXISTS guesses (
     code TEXT, learner TEXT, step INTEGER, guess TEXT, PRIMARY KEY (code, learner, step)
 );
+CREATE TABLE IF NOT EXISTS learners (code TEXT, learner TEXT, PRIMARY KEY (code, learner));
 CREATE TABLE IF NOT EXISTS leads (code TEXT PRIMARY KEY, leader TEXT, step INTEGER, held INTEGER);
 CREATE TABLE IF NOT EXISTS shown (code TEXT, step INTEGER, PRIMARY KEY (code, step));
 CREATE TABLE IF NOT EXISTS passes (code TEXT PRIMARY KEY, pass TEXT, given REAL);
 """
-OF_A_ROOM = ("guesses", "leads", "shown", "passes")  # what goes with it
+OF_A_ROOM = ("learners", "guesses", "leads", "shown", "passes")  # what goes with it
 TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
 TOO_MANY_OF_ONE = N_("You have opened {n} rooms today, which is the limit: go back to one of them")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
@@ -39,7 +40,7 @@ FULL = N_("This room is full: {n} learners")
 
 @dataclass(frozen=True)
 class Room:
-    """What a class has guessed so far, by step: one guess a learner, in no order."""
+    """How many have joined, and what they have guessed, by step: one guess a learner, in no order."""
 
     code: str
     lesson: str
@@ -183,15 +184,28 @@ class Rooms:
                 return str(link)
         return ""
 
-    def guess(self, code: str, learner: str, step: int, guess: Values) -> None:
-        """Keep a learner's guess; the first one counts. Raises `ConfigError` without a room."""
+    def join(self, code: str, learner: str) -> None:
+        """Give a learner a place. Raises `ConfigError` without a room, or where it is full."""
+        with self._joined(code, learner):
+            pass
+
+    @contextmanager
+    def _joined(self, code: str, learner: str) -> Iterator[None]:
+        """A transaction in which this learner has a place."""
         if self.lesson_of(code) is None:
             raise ConfigError([Fault(NO_ROOM, {"code": code})])
         with self._file.writing():
-            known = "SELECT count(DISTINCT learner) FROM guesses WHERE code = ? AND learner != ?"
-            (others,) = self._file.execute(known, (code, learner)).fetchone()
+            known = "SELECT count(*) FROM learners WHERE code = ? AND learner != ?"
+            place = code, learner[:LONGEST_LEARNER]
+            (others,) = self._file.execute(known, place).fetchone()
             if others >= MOST_LEARNERS:
                 raise ConfigError([Fault(FULL, {"n": MOST_LEARNERS})])
+            self._file.execute("INSERT OR IGNORE INTO learners VALUES (?, ?)", place)
+            yield
+
+    def guess(self, code: str, learner: str, step: int, guess: Values) -> None:
+        """Keep a learner's guess; the first one counts. Raises `ConfigError` as `join` does."""
+        with self._joined(code, learner):
             values = (code, learner[:LONGEST_LEARNER], step, written_numbers(guess))
             self._file.execute("INSERT OR IGNORE INTO guesses VALUES (?, ?, ?, ?)", values)
 
@@ -200,13 +214,13 @@ class Rooms:
         lesson = self.lesson_of(code)
         if lesson is None:
             raise ConfigError([Fault(NO_ROOM, {"code": code})])
-        found = "SELECT learner, step, guess FROM guesses WHERE code = ? ORDER BY step, guess"
-        rows = self._file.rows(found, (code,))
+        found = "SELECT step, guess FROM guesses WHERE code = ? ORDER BY step, guess"
         by_step: dict[int, list[Values]] = {}
-        for _learner, step, text in rows:
+        for step, text in self._file.rows(found, (code,)):
             if (guess := numbers_of(text)) is not None:
                 by_step.setdefault(step, []).append(guess)
-        n_learners = len({learner for learner, _step, _text in rows})
+        joined = "SELECT count(*) FROM learners WHERE code = ?"
+        ((n_learners,),) = self._file.rows(joined, (code,))
         return Room(code, lesson, n_learners, {i: tuple(each) for i, each in by_step.items()})
 
     def sheet(self, code: str) -> list[tuple[int, int, Values]]:
@@ -218,8 +232,8 @@ class Rooms:
         return sorted((i, step, guess) for i, step, guess in read if guess is not None)
 
     def has_seat(self, code: str, learner: str) -> bool:
-        """Whether this learner has guessed in a room already."""
-        found = "SELECT 1 FROM guesses WHERE code = ? AND learner = ?"
+        """Whether this learner has joined a room already."""
+        found = "SELECT 1 FROM learners WHERE code = ? AND learner = ?"
         return bool(self._file.rows(found, (code, learner[:LONGEST_LEARNER])))
 
     def _forget_the_empty(self) -> int:

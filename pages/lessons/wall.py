@@ -65,10 +65,19 @@ def guessed(now: Now, guess: Values) -> None:
         machine.rooms().guess(code, _seat(code), now.i, guess)
 
 
+def _join(now: Now) -> None:
+    """Take a place in the room of this lesson, once; who finds it full hears so with a guess."""
+    code = link.value("room")
+    if not code or code in SEATS.get() or machine.rooms().lesson_of(code) != now.lesson.id:
+        return
+    with suppress(ConfigError):
+        machine.rooms().join(code, _seat(code))
+
+
 def _seat(code: str) -> str:
     """The one place of this session in a room. After a reload it is that of the link.
 
-    The link may say anything, so only a place counts that somebody has guessed from.
+    The link may say anything, so only a place counts that somebody has taken.
     """
     seats, said = SEATS.get(), link.value("seat")
     if code not in seats:
@@ -81,8 +90,9 @@ def _seat(code: str) -> str:
 
 
 def draw(now: Now, run: Run | None) -> None:
-    """The wall of the open step, live; nothing for a learner."""
+    """The wall of the open step, live; a learner has nothing but a place in the room."""
     if not led.is_wall():
+        _join(now)
         return
     note_step(now)
     with st.container(border=True, key="wall"):
@@ -256,7 +266,7 @@ def _is_kept_back(now: Now) -> bool:
 
 
 def _counted(now: Now, room: Room) -> str:
-    """How many have guessed here, and how many there are."""
+    """How many have guessed here, and how many have joined."""
     n = room.n_learners
     said = ngettext("{n} learner", "{n} learners", n).format(n=n)
     if not now.step.ask:

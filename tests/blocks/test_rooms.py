@@ -29,6 +29,16 @@ def test_guesses_of_a_room_are_counted_and_rooms_do_not_see_each_other():
     assert kept.room(other).n_learners == 0 and found.of(7) == ()
 
 
+def test_who_has_joined_counts_before_any_guess_and_once():
+    kept = Rooms()
+    code = kept.open("scaling")
+    for learner in "aab":
+        kept.join(code, learner)
+    kept.guess(code, "b", 0, (1.0,))
+    kept.guess(code, "c", 0, (1.0,))
+    assert kept.room(code).n_learners == 3 and kept.has_seat(code, "a")
+
+
 def test_the_first_guess_of_a_learner_counts():
     kept = Rooms()
     code = kept.open("scaling")

@@ -79,7 +79,15 @@ def test_a_guess_after_the_answer_was_shown_is_not_counted():
     late = joined(code, follow=False)
     press(leader, "without_guess")
     guess(late, 0)
-    assert machine.rooms().room(code).n_learners == 0 and "measured value" in said(late)
+    assert not machine.rooms().room(code).guesses and "measured value" in said(late)
+
+
+def test_the_wall_counts_who_has_joined_before_anybody_guesses():
+    leader, code = led()
+    one = joined(code)
+    joined(code)
+    visit(one, **one.query_params)  # a reload keeps its place
+    assert "0 guesses · 2 learners" in said(run(leader))
 
 
 def test_the_short_address_leads_to_the_lesson_of_the_room():
