@@ -40,7 +40,7 @@ FULL = N_("This room is full: {n} learners")
 
 @dataclass(frozen=True)
 class Room:
-    """How many have joined, and what they have guessed, by step: one guess a learner, in no order."""
+    """How many have joined, and their guesses by step: one a learner, in no order."""
 
     code: str
     lesson: str
