@@ -29,9 +29,10 @@ CREATE TABLE IF NOT EXISTS guesses (
 CREATE TABLE IF NOT EXISTS learners (code TEXT, learner TEXT, PRIMARY KEY (code, learner));
 CREATE TABLE IF NOT EXISTS leads (code TEXT PRIMARY KEY, leader TEXT, step INTEGER, held INTEGER);
 CREATE TABLE IF NOT EXISTS shown (code TEXT, step INTEGER, PRIMARY KEY (code, step));
+CREATE TABLE IF NOT EXISTS panels (code TEXT PRIMARY KEY, step INTEGER);
 CREATE TABLE IF NOT EXISTS passes (code TEXT PRIMARY KEY, pass TEXT, given REAL);
 """
-OF_A_ROOM = ("learners", "guesses", "leads", "shown", "passes")  # what goes with it
+OF_A_ROOM = ("learners", "guesses", "leads", "shown", "panels", "passes")  # what goes with it
 TOO_MANY = N_("{n} rooms are open here, which is the limit: try again tomorrow")
 TOO_MANY_OF_ONE = N_("You have opened {n} rooms today, which is the limit: go back to one of them")
 NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
@@ -56,13 +57,14 @@ class Room:
 class Lead:
     """Where the one who leads a room is: the step, and those whose answers are shown.
 
-    `is_held`: learners wait for them.
+    `is_held`: learners wait for them. `panel`: the step whose panel is presented, not its text.
     """
 
     lesson: str
     step: int
     is_held: bool
     shown: frozenset[int]
+    panel: int | None = None
 
     def holds(self, step: int) -> bool:
         """Whether learners wait for the answer of a step."""
@@ -140,7 +142,9 @@ class Rooms:
             return None
         (lesson, step, held) = rows[0]
         shown = self._file.rows("SELECT step FROM shown WHERE code = ?", (code,))
-        return Lead(str(lesson), step, bool(held), frozenset(each for (each,) in shown))
+        panels = self._file.rows("SELECT step FROM panels WHERE code = ?", (code,))
+        panel = next((each for (each,) in panels), None)
+        return Lead(str(lesson), step, bool(held), frozenset(each for (each,) in shown), panel)
 
     def go_to(self, code: str, leader: str, step: int) -> None:
         """The leader opens a step: the answers of those before it wait for nobody."""
@@ -156,6 +160,12 @@ class Rooms:
         with self._led(code, leader) as is_led:
             if is_led:
                 self._file.execute("INSERT OR IGNORE INTO shown VALUES (?, ?)", (code, step))
+
+    def turn(self, code: str, leader: str, panel: int | None) -> None:
+        """The leader presents the panel of a step, or (None) the text of the one that is open."""
+        with self._led(code, leader) as is_led:
+            if is_led:
+                self._file.execute("INSERT OR REPLACE INTO panels VALUES (?, ?)", (code, panel))
 
     def hold(self, code: str, leader: str, *, is_held: bool) -> None:
         """The leader says whether learners wait for answers."""

@@ -7,12 +7,9 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.lessons import card, question, wall
-from pages.session.slot import Slot
 from pages.stage import lecture, led, present, progress
 from pages.stage.progress import Now
 from pages.words.language import _, say_fault
-
-ON_PANEL = Slot[tuple[str, int] | None]("on_panel", None)  # of this step
 
 
 def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
@@ -21,7 +18,7 @@ def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
     said = _("step {n} of {all}").format(n=n, all=whole)
     title = wall.shown_address() if led.is_wall() else now.step.title
     present.note_panels((), "", title, f"{now.lesson.title} · {said}")
-    is_on_panel = _has_panel(now) and ON_PANEL.get() == (now.lesson.id, now.i)
+    is_on_panel = wall.is_on_panel(now)
     look: dict[str, Any] = {"horizontal_alignment": "right", "vertical_alignment": "center"}
     with st.container(horizontal=True, **look, key="wall_head"):
         if led.is_wall() and not is_on_panel:
@@ -35,44 +32,29 @@ def draw(now: Now, run: Run | None, panel: Callable[[], None]) -> None:
         wall.note_step(now)
     if is_on_panel:
         panel()
+        wall.follow(now)
     elif led.is_wall():
         wall.present_it(now, run)
     else:
         _text(now, run)
 
 
-def _has_panel(now: Now) -> bool:
-    return bool(now.step.show) and now.is_through
-
-
 def _keys(now: Now, run: Run | None, *, is_on_panel: bool) -> None:
     """Through a step: its question, its answer, its panel; in a lecture, then to what is next."""
     is_of_lecture = bool(lecture.place())
     if is_on_panel:
-        _turn(_("Back"), "arrow_back", present.BACK, None)
+        wall.way_to_panel(now, _("Back"), "arrow_back", shortcut=present.BACK)
     elif is_of_lecture:
         present.lead(-1)
     else:
         wall.way_back(now)
-    if _has_panel(now) and not is_on_panel:
-        _turn(_("Continue"), "arrow_forward", present.ON, (now.lesson.id, now.i))
+    if wall.has_panel(now) and not is_on_panel:
+        look: dict[str, Any] = {"type": "primary", "shortcut": present.ON}
+        wall.way_to_panel(now, _("Continue"), "arrow_forward", **look)
     elif is_of_lecture and now.is_through:
         present.lead(1)
     elif not now.is_held:
         wall.way_on(now, run)
-
-
-def _turn(label: str, icon: str, shortcut: str, to: tuple[str, int] | None) -> None:
-    """To the panel of this step, or from it back to its text."""
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        type="primary" if to else "secondary",
-        on_click=ON_PANEL.keep,
-        args=(to,),
-        shortcut=shortcut,
-        key="lesson_panel",
-    )
 
 
 def _text(now: Now, run: Run | None) -> None:

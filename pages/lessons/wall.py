@@ -29,6 +29,7 @@ EVERY = 1.5  # seconds between two looks at what was guessed
 FOR_LATECOMERS = 240  # pixels of the code for a camera, beside what is asked
 SEATS = Slot[Mapping[str, str]]("seats", {})  # of this session, by room
 LED_AT = Slot[tuple[str, int] | None]("led_at", None)  # room and step of its leader
+ON_PANEL = Slot[tuple[str, int] | None]("on_panel", None)  # the step whose panel is presented
 
 
 def open_room() -> None:
@@ -121,9 +122,46 @@ def live(now: Now, run: Run | None) -> None:
     st.fragment(_live, run_every=EVERY)(now, run)
 
 
+def follow(now: Now) -> None:
+    """Do what another device of the leader does, while the panel of a step is presented."""
+    if led.is_leader():
+        st.fragment(_follow, run_every=EVERY)(now)
+
+
+def _follow(now: Now) -> None:
+    with suppress(ConfigError):
+        _keep_up(now)
+
+
 def keys(now: Now, run: Run | None) -> None:
+    """On a second device, which turns what the first one presents."""
     way_back(now)
+    if has_panel(now):
+        label = _("Present the text") if is_on_panel(now) else _("Present the panel")
+        way_to_panel(now, label, "slideshow")
     way_on(now, run)
+
+
+def has_panel(now: Now) -> bool:
+    return bool(now.step.show) and now.is_through
+
+
+def is_on_panel(now: Now) -> bool:
+    """Whether the panel of this step is presented, not its text."""
+    return has_panel(now) and ON_PANEL.get() == (now.lesson.id, now.i)
+
+
+def way_to_panel(now: Now, label: str, icon: str, **look: Any) -> None:
+    """To the panel of this step, or from it back to its text."""
+    to = None if is_on_panel(now) else (now.lesson.id, now.i)
+    icon = f":material/{icon}:"
+    st.button(label, icon=icon, on_click=_turn, args=(to,), key="lesson_panel", **look)
+
+
+def _turn(to: tuple[str, int] | None) -> None:
+    ON_PANEL.keep(to)
+    with suppress(ConfigError):
+        machine.rooms().turn(link.value("room"), link.value("seat"), to[1] if to else None)
 
 
 def way_back(now: Now) -> None:
@@ -208,9 +246,12 @@ def _keep_up(now: Now) -> None:
     found = machine.rooms().lead(code) if led.is_leader() else None
     if found is None or not found.step < len(now.lesson.steps):
         return
+    panel = None if found.panel is None else (now.lesson.id, found.panel)
     if LED_AT.get() != (code, found.step):
         LED_AT.keep((code, found.step))
         following.to(found.step)
+    elif ON_PANEL.get() != panel:
+        ON_PANEL.keep(panel)
     elif now.step.ask and now.guess is None and now.i in found.shown:
         link.change("guesses", answers.written({**now.guesses, now.i: ()}))
     else:

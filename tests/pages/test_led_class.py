@@ -174,3 +174,18 @@ def test_a_second_device_leads_by_a_link_that_the_leader_alone_sees_and_works_on
     asleep = opened(ATTENTION, **{"panel": None, "preset": None, **phone.query_params})
     assert "lesson_step" not in run(run(asleep)).query_params  # it leads nobody back on
     assert machine.rooms().lead(code).step == 0
+
+
+def test_a_second_device_turns_the_screen_to_the_panel_of_a_step_back_and_on():
+    leader, _code = led()
+    screen = visit(leader, **leader.query_params, present=True)
+    phone = opened(ATTENTION, **{**leader.query_params, "notes": True})
+    assert "lesson_panel" not in buttons(phone)  # the class has yet to guess
+    press(phone, "without_guess")
+    press(phone, "lesson_panel")
+    assert "How widely do the scores spread" not in said(run(run(screen)))
+    press(phone, "lesson_panel")
+    assert "How widely do the scores spread" in said(run(run(screen)))
+    press(screen, "lesson_panel")
+    run(press(run(run(phone)), "wall_on"))
+    assert run(run(screen)).query_params["lesson_step"] == "1"  # while its panel is presented
