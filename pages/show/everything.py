@@ -84,8 +84,9 @@ def collect(draw: Draw, parts: Parts, before: str) -> None:
         if parts is None:
             draw()
     ASKED.take()
-    label = _("Open this panel")
-    own = [page_file.Part("caption", f"[{label}]({share.whole_link()})")]
+    label, whole = _("Open this panel"), share.whole_link()
+    way = page_file.way_on_this_machine(whole) or f"[{label}]({whole})"
+    own = [page_file.Part("caption", way)]
     own += [page_file.Part("markdown", before), *(parts() or () if parts else ())]
     found = (*found, panel._replace(parts=lambda: own))
     if at + 1 < len(steps):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from string import Template
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pandas as pd
 from markdown_it import MarkdownIt
@@ -14,6 +15,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from blocks.export.mathml import as_mathml
 from blocks.model.shipped import shipped
 from pages.figures.page_file import as_html, component_as_html
+from pages.server import address
 from pages.show.seen import Node
 from pages.words.language import _, current_language
 
@@ -76,10 +78,19 @@ def _head(head: Head) -> Iterator[str]:
     yield f"<h1>{html.escape(head.title)}</h1>"
     made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
     link = html.escape(head.link, quote=True)
-    yield f"<p class='caption'>{html.escape(made)} · <a href='{link}'>{link}</a></p>"
+    way = html.escape(way_on_this_machine(head.link)) or f"<a href='{link}'>{link}</a>"
+    yield f"<p class='caption'>{html.escape(made)} · {way}</p>"
     if head.text:
         title = html.escape(_("Input"))
         yield f"<h4>{title}</h4>{_written(head.text)}"
+
+
+def way_on_this_machine(link: str) -> str:
+    """What is to be opened, where a link leads nowhere from any other machine; else nothing."""
+    if address.reached(link, None).reach != "machine":
+        return ""
+    path = urlsplit(link)._replace(scheme="", netloc="").geturl()
+    return _("Add to the address of your Blockscope: {path}").format(path=path)
 
 
 def _settings(head: Head) -> str:
