@@ -2,11 +2,9 @@
 
 import pages.page.entrance  # noqa: F401
 
-import streamlit as st
-
 from blocks.model.faults import N_
 from pages.page import panel
-from pages.page.frame import FIRST_COUNTED, counted_run, show_page
+from pages.page.frame import FIRST_COUNTED, counted_run, show_page, subtitle
 from pages.panels.parameters import (
     breakdown,
     changes,
@@ -26,7 +24,7 @@ TITLE = N_("Parameters")
 def body() -> None:
     """The model that is counted, and the questions."""
     run = counted_run(panel.fields(PANELS))
-    st.caption(words.counted(lambda each: words.parameter_count(each.config), run, words.shape))
+    subtitle(words.counted(lambda each: words.parameter_count(each.config), run, words.shape))
     panel.show(PANELS, run)
 
 

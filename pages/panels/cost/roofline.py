@@ -39,6 +39,7 @@ from pages.show.fold import details
 from pages.show.said import tell
 from pages.show.steps import in_series
 from pages.show.tables import show_table
+from pages.stage import present
 from pages.state.values import State
 from pages.words import terms
 from pages.words.language import _, enumeration, listing, sentences
@@ -297,7 +298,7 @@ def phase_control(run: Run) -> None:
 @section
 def how_fast_here(run: Run, state: State) -> None:
     """The device first, then each operation of a layer, then the layer, then the model."""
-    with explained(("roofline",), CODE, key="roofline"):
+    with explained(("roofline",), CODE, key="roofline"), present.aside():
         phase_control(run)
     shared.say_one_kind(run.config)
     chosen = Phase(state.phase)

@@ -22,7 +22,7 @@ from pages.panels.cost import layouts
 from pages.server import starts
 from pages.show.explain import note
 from pages.show.typed import slide_or_type
-from pages.stage import link
+from pages.stage import link, present
 from pages.state.link_fields.cost import AS_COMPUTED, AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
 from pages.state.values import State
 from pages.words import terms
@@ -210,14 +210,15 @@ def place(run: Run, name: str, state: State) -> Place:
 def measure_button(name: str, first: str, state: State, *, again: str) -> bool:
     """The button that measures, or measures anew; whether it was ever pressed."""
     attempt = state[name]
-    st.button(
-        again if attempt else first,
-        icon=":material/timer:",
-        key=f"{name}_button",
-        type="secondary" if attempt else "primary",
-        on_click=link.change,
-        args=(name, attempt + 1),
-    )
+    with present.aside():
+        st.button(
+            again if attempt else first,
+            icon=":material/timer:",
+            key=f"{name}_button",
+            type="secondary" if attempt else "primary",
+            on_click=link.change,
+            args=(name, attempt + 1),
+        )
     return attempt > 0
 
 

@@ -35,6 +35,7 @@ from pages.show.export import download
 from pages.show.said import tell
 from pages.show.steps import in_series
 from pages.show.tables import show_table
+from pages.stage import present
 from pages.state.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
 from pages.state.values import State
 from pages.words.language import _, sentences
@@ -234,7 +235,7 @@ def formats_here(run: Run) -> tuple[str, ...]:
 @section
 def how_it_grows(run: Run, state: State) -> None:
     """One size doubles, and one layer is measured at each."""
-    with explained(("roofline",), CODE, key="sweeps"):
+    with explained(("roofline",), CODE, key="sweeps"), present.aside():
         sweep_controls(state)
     shared.say_one_kind(run.config)
     text = _("Measure one layer")
@@ -291,7 +292,7 @@ def _formats_measured(run: Run, state: State) -> None:
 @section
 def which_attention_pays(run: Run, state: State) -> None:
     """Explicit, fused, window, block-sparse and linear attention, as n doubles."""
-    with explained(("attention_kinds",), key="growth_of_kinds"):
+    with explained(("attention_kinds",), key="growth_of_kinds"), present.aside():
         switch("measure_kinds", _("Measure how time and memory grow with n on this machine"))
     if state.measure_kinds:
         how_they_grow(run, state)

@@ -29,6 +29,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _
 
@@ -205,15 +206,18 @@ def what_activations_lose(run: Run, state: State) -> None:
     weights = score_text.measured(run, state)
     n_bits = state.activation_bits
     label = _("bit width of weights and activations")
-    slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
+    with present.aside():
+        slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
     wanted, exempt = facts_of.ways(n_bits), exemption.chosen(run, state)
     exemption.exempt_controls(run, recipe(wanted[1], exempt), "_activations", state=state)
     if nothing := exemption.says_nothing_left(run, exempt, in_layers=True):
         place.info(nothing, icon=":material/lightbulb:")
         return
-    switch("measure_activations", _("Measure {n} rounding schemes here").format(n=len(wanted) - 1))
-    if not state.measure_activations:
-        shared.expected(run, (name_of(recipe(each, exempt)) for each in wanted), state)
+    label = _("Measure {n} rounding schemes here").format(n=len(wanted) - 1)
+    with present.aside():
+        switch("measure_activations", label)
+        if not state.measure_activations:
+            shared.expected(run, (name_of(recipe(each, exempt)) for each in wanted), state)
     found = _measured(weights, wanted, exempt) if state.measure_activations else ()
     at = weights, found, state.rounded_matrix
     with place:
@@ -221,9 +225,11 @@ def what_activations_lose(run: Run, state: State) -> None:
     if len(found) > 2:
         show(losses, *at, facts=activation_facts, key="activation_losses")
     facts = activation_facts(*at)
-    _ways_on(facts, n_bits, exempt)
+    with present.aside():
+        _ways_on(facts, n_bits, exempt)
     _channels(*at)
-    _matrix(facts)
+    with present.aside():
+        _matrix(facts)
     note(
         _(
             "Static grids are calibrated, and channel magnitudes measured, on the calibration"

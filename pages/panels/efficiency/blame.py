@@ -33,7 +33,7 @@ from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_whole
 from pages.show.ways import way
-from pages.stage import link
+from pages.stage import link, present
 from pages.state.link_fields.efficiency import KEPT_PERCENTS, as_modules
 from pages.state.values import State
 from pages.words.language import _, sentences
@@ -144,7 +144,8 @@ def what_is_to_blame(run: Run, state: State) -> None:
     place = explained(("quantization",), CODE, key="blame")
     picture = st.container()  # above what is set, which would push it off a phone's screen
     weights = score_text.measured(run, state)
-    _controls()
+    with present.aside():
+        _controls()
     how = chosen(run, state)
     exemption.exempt_controls(run, how, "_blame", state=state)
     if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=True):
@@ -170,10 +171,11 @@ def what_is_to_blame(run: Run, state: State) -> None:
         say(says_blame, *at, facts=blame_facts)
     with picture:
         show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
-    with st.container(horizontal=True):
+    with present.aside(), st.container(horizontal=True):
         shared.way_to(kept, _("Show this model on all pages"), "use_kept")
         _way_to_exempt(blame_facts(*at))
-    show_whole(_in_numbers(blame_facts(*at)))
+    with present.aside():
+        show_whole(_in_numbers(blame_facts(*at)))
     note(_says_how(is_recorded=is_recorded))
     rows = blame_facts(*at).rows
     download("blame.csv", lambda: rows.to_csv(index=False), "text/csv")

@@ -27,6 +27,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
+from pages.stage import present
 from pages.state.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
 from pages.state.values import State
 from pages.words.language import _, literal, say_fault, sentences
@@ -168,7 +169,8 @@ def how_few_bits_a_key(run: Run, state: State) -> None:
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return
     how = _chosen(state)
-    phone.folded(_in_words(how), _controls, key="cache_fold")
+    with present.aside():
+        phone.folded(_in_words(how), _controls, key="cache_fold")
     wanted = facts_of.ways(how.group_size, how.n_recent)
     found = recorded_caches(weights, wanted)
     if not found:
@@ -229,7 +231,7 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
     with right:
         show(differences, *at, facts=cache_facts, key="cache_logits")
     facts = cache_facts(*at)
-    if facts.n_same < len(facts.exact.written):
+    if facts.n_same < len(facts.exact.written) and not present.is_on():
         text = _(
             "First continuation that differs, with the exact cache: {exact}  \nwith the "
             "rounded cache: {rounded}"

@@ -19,7 +19,7 @@ from pages.panels.efficiency.matrix_map_picture import matrix_name
 from pages.panels.efficiency.rounding import chosen, grid_controls
 from pages.server import starts
 from pages.show.controls import pick, slide
-from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Shown
+from pages.show.parts import Beside, Controls, File, Matrix, Note, OffScreen, Say, Shown
 from pages.state.values import State
 from pages.words.language import _, fill, sentences
 
@@ -134,8 +134,8 @@ PANEL = Panel(
     shows=(
         Controls(controls, is_aside=False),
         Say(says_columns),
-        Matrix(columns_picture.change, "column_change"),
-        Beside(Shown(errors, "column_errors"), Shown(exponents, "awq_exponents")),
+        Matrix(columns_picture.change, "column_change", room=420),
+        OffScreen(Beside(Shown(errors, "column_errors"), Shown(exponents, "awq_exponents"))),
         Note(
             N_(
                 "The error is the squared error of the matrix's output on the calibration "

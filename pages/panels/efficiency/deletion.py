@@ -32,6 +32,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_steps
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _
 from pages.words.numbers import percent
@@ -246,7 +247,8 @@ def which_layers_can_go(run: Run, state: State) -> None:
     label = _("Delete sub-layers and swap layers here: {n} measurements")
     if is_deep(shared.whole(run, state).model):
         label = _("Delete whole layers and swap neighbors here: {n} measurements")
-    switch("measure_deletions", label.format(n=n))
+    with present.aside():
+        switch("measure_deletions", label.format(n=n))
     if not state.measure_deletions:
         shared.said_time(run, n * pass_flops(shared.whole(run, state)), state)
         with place:

@@ -34,6 +34,7 @@ from pages.show.fold import details, fold
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, enumeration, fill, ngettext, say_fault, sentences
 from pages.words.numbers import percent
@@ -238,9 +239,10 @@ def how_small(run: Run, state: State) -> None:
     weights = score_text.measured(run, state)
     names = frontier.ready(shared.whole(run, state).file.config)
     label = _("Make and measure {n} smaller models here")
-    switch("measure_variants", label.format(n=len(names) - 1))
-    if not state.measure_variants:
-        shared.expected(run, names, state)
+    with present.aside():
+        switch("measure_variants", label.format(n=len(names) - 1))
+        if not state.measure_variants:
+            shared.expected(run, names, state)
     n_measured = _measured_here(weights, names) if state.measure_variants else 0
     shown = _shown_recipe(run, state)
     own = _made_here(weights, names, n_measured, shown)
@@ -251,7 +253,8 @@ def how_small(run: Run, state: State) -> None:
         return
     with place:
         say(says_frontier, *at, facts=frontier_facts)
-    _color_choice()
+    with present.aside():
+        _color_choice()
     facts = frontier_facts(*at)
     if facts.colors is not FrontColors.METHOD and not facts.is_of_time:
         text = _(
@@ -264,14 +267,16 @@ def how_small(run: Run, state: State) -> None:
         facts=frontier_facts,
         key="frontier",
         on_click=shared.use_clicked,
+        room=430,
     )
     before = _before(weights, n_measured)
     note(says_how(facts, before.processor if before else ""))
-    _ways_to_best(facts, run)
-    question_by_question(run, facts.smallest(MOST_LOST).name, state)
-    _own_recipe(weights)
-    _way_to_int8()
-    _in_numbers(facts)
+    with present.aside():
+        _ways_to_best(facts, run)
+        question_by_question(run, facts.smallest(MOST_LOST).name, state)
+        _own_recipe(weights)
+        _way_to_int8()
+        _in_numbers(facts)
 
 
 def _shown_recipe(run: Run, state: State) -> str:

@@ -28,6 +28,7 @@ from pages.show.explain import explained, note
 from pages.show.export import download
 from pages.show.said import say
 from pages.show.steps import in_series
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _, say_fault, sentences
 from pages.words.numbers import percent
@@ -129,12 +130,14 @@ def what_training_repairs(run: Run, state: State) -> None:
         return
     weights = starts.original(run.weights)
     names = {str(removed): _(name) for removed, name in REMOVED_NAMES.items()}
-    choose("retrained_without", _("What to remove"), Removed, label_of=names.__getitem__)
+    with present.aside():
+        choose("retrained_without", _("What to remove"), Removed, label_of=names.__getitem__)
     removed = Removed(state.retrained_without)
     if fault := removal_fault(starts.calibrated(weights).file.config, removed):
         place.info(say_fault(fault), icon=":material/lightbulb:")
         return
-    switch("measure_retraining", _("Retrain here"))
+    with present.aside():
+        switch("measure_retraining", _("Retrain here"))
     is_recorded = not state.measure_retraining
     found = (recorded_retraining if is_recorded else _trained)(weights, removed)
     if len(found) > 2:
@@ -203,7 +206,7 @@ def _trained(weights: str, removed: Removed) -> tuple[Repaired, ...]:
 
 def _to_keep(weights: str, removed: Removed, state: State) -> None:
     """One of them as a model of its own."""
-    with keeping.row(_("**Keep a pruned and retrained model**")):
+    with present.aside(), keeping.row(_("**Keep a pruned and retrained model**")):
         share = _share_to_remove(weights, removed, state)
         n_updates = keeping.n_updates("repair_updates", state)
         origin = teacher_of(starts.variant_of(weights, _recipe(weights, removed, share)))

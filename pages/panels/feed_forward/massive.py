@@ -29,6 +29,7 @@ from pages.words.language import _, enumeration, fill, listing, literal, sentenc
 from pages.words.numbers import percent
 
 LONG_TABLE, CURVES = 318, 260  # pixels
+ROOM = 340  # pixels of a picture before a class, where sentences stand below
 LEAST = 1e-3  # on a logarithmic scale
 STATES = ("measured", "usual", "zero")
 LOOKS = (
@@ -277,10 +278,12 @@ PANEL = Panel(
         Say(says_largest),
         Beside(
             (
-                Matrix(largest_values, "largest_values", click=click_sets("layer", "token")),
+                Matrix(
+                    largest_values, "largest_values", click=click_sets("layer", "token"), room=ROOM
+                ),
                 Note(says_left_out),
             ),
-            Shown(way_of_a_channel, "channel_way"),
+            Shown(way_of_a_channel, "channel_way", room=ROOM),
             widths=(6, 5),
         ),
         Beside(

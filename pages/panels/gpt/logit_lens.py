@@ -32,11 +32,12 @@ from pages.show.parts import (
     the_values,
 )
 from pages.show.views import pin_token
-from pages.stage import phone, tokens
+from pages.stage import phone, present, tokens
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
 RANKS = 214  # pixels
+RANKED = 11  # rows of a picture before a class, which have room for a second line
 
 
 @lru_cache(maxsize=16)
@@ -83,15 +84,17 @@ def says_decided(facts: LensFacts) -> str:
     return sentences(said, fill(before, facts))
 
 
-def says_cells(facts: LensFacts) -> str:
-    """What a number in a cell is, and whether there is a column for every layer."""
+def says_cells(facts: LensFacts) -> str | None:
+    """What a number in a cell is, where there is one, and whether every layer has a column."""
     said = _(
         "The number after # is the rank of the final answer at this layer; #1 means it "
         "already ranks first."
     )
     shown = len(facts.layers)
+    if present.is_on() and len(facts.cells(facts.lens.rank)) > RANKED:
+        said = ""
     if shown == facts.n_layers:
-        return said
+        return said or None
     return sentences(said, fill(_("{shown} of {n_layers} layers are shown."), facts, shown=shown))
 
 
@@ -148,7 +151,7 @@ PANEL = Panel(
     facts=lens_facts,
     shows=(
         Say(says_decided),
-        Matrix(grid, "lens_grid", click=pin_token, room=510),
+        Matrix(grid, "lens_grid", click=pin_token, room=490),
         Text(says_cells),
         OffScreen(
             Note(says_grid),

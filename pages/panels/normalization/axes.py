@@ -23,7 +23,7 @@ from pages.page.declared import Panel
 from pages.panels.normalization.axes_picture import shared_cells
 from pages.server import cached
 from pages.show.choices import chooses
-from pages.show.parts import Beside, File, Matrix, Note, Say, Shown, Table, the_values
+from pages.show.parts import Beside, File, Matrix, Note, OffScreen, Say, Shown, Table, the_values
 from pages.show.views import layer_choice
 from pages.stage import link
 from pages.state import labelled
@@ -270,10 +270,13 @@ PANEL = of_norms(
     shows=(
         Say(says_axes, norm_input),
         Matrix(draw_cells, "norm_axes", alt=says_drawing, facts=the_values),
-        Beside(
-            Shown(of_tokens, "norm_tokens", facts=the_values), Shown(of_features, "norm_features")
+        OffScreen(
+            Beside(
+                Shown(of_tokens, "norm_tokens", facts=the_values),
+                Shown(of_features, "norm_features"),
+            ),
+            Say(says_outputs, is_here=True),
         ),
-        Say(says_outputs, is_here=True),
         File(named_tokens, "norms_per_token", counted=("token",)),
         File(attrgetter("per_feature"), "norms_per_feature"),
     ),

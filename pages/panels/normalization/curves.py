@@ -13,6 +13,7 @@ from pages.figures.series import placement_look
 from pages.figures.theme import faint
 from pages.panels.normalization import shared
 from pages.show.controls import pick
+from pages.stage import present
 from pages.state.link_fields.normalization import EVERY_CURVE
 from pages.state.values import State
 from pages.words.language import _, enumeration, fill
@@ -143,9 +144,17 @@ def _curves(
 
 def curve_choice(place: str = "", *, state: State) -> str:
     """Which measure of the layers is drawn, or `EVERY_CURVE`; `place` as in `pick`."""
-    called = {EVERY_CURVE: _("all"), **{name: _(title) for name, title in TITLES.items()}}
-    pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, place=place)
-    return str(state.depth_curve)
+    every = {} if present.is_on() else {EVERY_CURVE: _("all")}
+    called = every | {name: _(title) for name, title in TITLES.items()}
+    shown = drawn(state)
+    pick("depth_curve", _("Curves"), called, label_of=called.__getitem__, shown=shown, place=place)
+    return shown
+
+
+def drawn(state: State) -> str:
+    """The measure that is drawn, or `EVERY_CURVE`; a class, who has one screen, sees one."""
+    is_every = state.depth_curve == EVERY_CURVE and present.is_on()
+    return next(iter(TITLES)) if is_every else str(state.depth_curve)
 
 
 def says_ends(curves: LayerCurves) -> str:

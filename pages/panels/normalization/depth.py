@@ -188,7 +188,7 @@ def at(run: Run, state: State) -> tuple[Hashable, ...] | None:
     wanted = stacks.wanted(run, state.depth, state)
     n_done = n_finished(wanted, KEY)
     mine = tuple(each for each in wanted[:n_done] if each.placement == own_placement(run.config))
-    measure = state.depth_curve
+    measure = curves.drawn(state)
     return (wanted, n_done, before("stacks", mine) or (), measure) if n_done else None
 
 
@@ -221,7 +221,7 @@ def experiments(run: Run) -> None:
     norm = run.config.norm
     has_norm = norm.norm_kind is not NormKind.NONE
     other_kind = NormKind.NONE if has_norm else NormKind.LAYER_NORM
-    with st.container(horizontal=True, key="experiments"):
+    with present.aside(), st.container(horizontal=True, key="experiments"):
         off, on = _("Turn off residual connections"), _("Turn on residual connections")
         way(off if norm.residual else on, "try_residual", residual=not norm.residual)
         label = _("Remove the norm") if has_norm else _("Add LayerNorm")

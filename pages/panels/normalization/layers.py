@@ -154,7 +154,7 @@ def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """What is measured, what the page hid, whether sinks are apart, the curves, all tokens."""
     beginning, n_tokens = measured_run(run), len(run.input.token_ids)
     hidden = hidden_word(beginning) if run.weights else None
-    return beginning, hidden, state.sinks_apart, state.depth_curve, n_tokens
+    return beginning, hidden, state.sinks_apart, curves.drawn(state), n_tokens
 
 
 def controls(run: Run, state: State) -> None:

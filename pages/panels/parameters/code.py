@@ -17,10 +17,11 @@ from pages.show import beside
 from pages.show.explain import note
 from pages.show.export import download
 from pages.show.said import say
+from pages.stage import present
 from pages.state.values import State
 from pages.words.language import _
 
-TALLEST = 640  # pixels
+TALLEST, ON_A_SCREEN = 640, 520  # pixels
 
 
 @section
@@ -40,7 +41,8 @@ def the_code(run: Run, state: State) -> None:
         if is_shown(run, state.spread_of_weights):
             download(f"{facts.family or 'model'}.zip", partial(_zip_of, run), "application/zip")
             note(says_weights(facts))
-    st.code(facts.text, language="python", height=TALLEST)
+    height = ON_A_SCREEN if present.is_on() else TALLEST
+    st.code(facts.text, language="python", height=height)
 
 
 @lru_cache(maxsize=16)

@@ -1,5 +1,6 @@
 """From GPT-2 to a model of today: what each idea costs, saves, and does to the loss."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import pandas as pd
@@ -14,7 +15,8 @@ from pages.figures.chart import ROW, Axis, Chart, Look, band, dots, line
 from pages.page.declared import Panel
 from pages.panels.parameters import shared
 from pages.show import words
-from pages.show.parts import Note, Say, Shown, Table
+from pages.show.parts import Beside, Item, Note, Say, Shown, Table
+from pages.stage import present
 from pages.words.language import _, enumeration, fill, sentences
 
 NAMES = {
@@ -163,6 +165,13 @@ def losses(facts: IdeasFacts) -> Chart:
     )
 
 
+def shows() -> Sequence[Item]:
+    """A class has one screen: there the two stand beside each other."""
+    pictures = Shown(costs, "idea_costs"), Shown(losses, "idea_losses")
+    beside = (Beside(*pictures),) if present.is_on() else pictures
+    return Say(says_ideas), *beside, Note(says_how), Table(table, "ideas_table")
+
+
 PANEL = Panel(
     "ideas",
     N_("What did each idea change?"),
@@ -171,11 +180,5 @@ PANEL = Panel(
     code=(steps, ideas.ideas_facts),
     absent=says_no_runs,
     facts=ideas_facts,
-    shows=(
-        Say(says_ideas),
-        Shown(costs, "idea_costs"),
-        Shown(losses, "idea_losses"),
-        Note(says_how),
-        Table(table, "ideas_table"),
-    ),
+    shows=shows,
 )

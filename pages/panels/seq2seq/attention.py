@@ -36,7 +36,7 @@ from pages.show.explain import explained, note
 from pages.show.parts import Matrix
 from pages.show.said import say
 from pages.show.views import head_choice, one_of_layers
-from pages.stage import link, progress
+from pages.stage import link, present, progress
 from pages.state.link_fields.seq2seq import TEXTS
 from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, literal, sentences
@@ -255,10 +255,15 @@ def who_reads_whom(run: Run, state: State) -> None:
         st.info(says_padding(padding_facts(run)), icon=":material/visibility_off:")
     if progress.now():  # which speaks of one head, and asks in its map
         _one_head(run, which, pins, state)
-        _all_heads(run, which, pins)
     else:
         _all_heads(run, which, pins)
-        _which_head(run, which)
+        with present.aside():
+            _which_head(run, which)
+    if present.is_on():  # a class has one screen
+        return
+    if progress.now():
+        _all_heads(run, which, pins)
+    else:
         _one_head(run, which, pins, state)
     shared.choose_one("pinned_in", _("Follow the pinned token"), TEXTS, TEXT_LABELS)
     shown = run, which.layer, which.head, state.pinned_in, pins
@@ -358,7 +363,8 @@ def _one_head(run: Run, which: Head, pins: Pins, state: State) -> None:
         )
         note(text.format(n=n_edges, least=bipartite.LEAST))
         if most > 1:
-            slider("edges", _("Lines per token"), n_edges, most=most)
+            with present.aside():
+                slider("edges", _("Lines per token"), n_edges, most=most)
 
 
 def _pin_end(kind: AttentionKind, customdata: list[Any]) -> None:

@@ -12,11 +12,12 @@ from pages.page.declared import Panel
 from pages.panels.seq2seq import inputs, memory_picture, shared
 from pages.panels.seq2seq.memory_picture import step_name
 from pages.server import cached
-from pages.show.parts import Beside, Matrix, Note, Say, Table, Text
+from pages.show.parts import Beside, Matrix, Note, OffScreen, Say, Table, Text
 from pages.state import labelled
 from pages.words.language import _, fill, literal, sentences
 
 NO_CHANGE, NO_GAIN = 0.02, 0.05
+ROOM = 390  # pixels of a picture before a class, where a sentence stands below
 
 
 @lru_cache(maxsize=16)
@@ -145,15 +146,17 @@ PANEL = Panel(
     shows=(
         Say(says_source),
         Beside(
-            Matrix(memory_picture.before, "cosines_before"),
-            Matrix(memory_picture.after, "cosines_after"),
+            Matrix(memory_picture.before, "cosines_before", room=ROOM),
+            Matrix(memory_picture.after, "cosines_after", room=ROOM),
         ),
-        Beside(
-            (
-                Matrix(memory_picture.changes, "source_changes"),
-                Note(N_("‖after − before‖ / ‖before‖ for each token: 0 means no change.")),
-            ),
-            (Text(says_lengths), Table(tokens_table, "memory_table", height=250)),
+        OffScreen(
+            Beside(
+                (
+                    Matrix(memory_picture.changes, "source_changes"),
+                    Note(N_("‖after − before‖ / ‖before‖ for each token: 0 means no change.")),
+                ),
+                (Text(says_lengths), Table(tokens_table, "memory_table", height=250)),
+            )
         ),
         Text(says_across, across_languages),
     ),

@@ -41,6 +41,7 @@ from pages.state.values import State
 from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
 
 LATIN = re.compile(r"[A-Za-z]")
+ROOM = 390  # pixels of a picture before a class, where a sentence stands below
 
 
 @lru_cache(maxsize=256)
@@ -224,7 +225,13 @@ PANEL = Panel(
         Beside(
             Steps(
                 in_every_way,
-                Matrix(missing_picture.ways, "missing_ways", click=_pin_next, facts=ways_facts),
+                Matrix(
+                    missing_picture.ways,
+                    "missing_ways",
+                    click=_pin_next,
+                    facts=ways_facts,
+                    room=ROOM,
+                ),
                 Say(says_ways, ways_facts, is_here=True),
                 key="ways",
             ),
@@ -237,6 +244,7 @@ PANEL = Panel(
                         "missing_tokens",
                         click=click_sets("token", "target_token"),
                         facts=hidden_facts,
+                        room=ROOM,
                     ),
                     Say(says_hidden, hidden_facts, is_here=True),
                     key="hidden",
