@@ -143,9 +143,9 @@ def says_which(facts: Asked) -> str:
     )
     if facts.is_off:
         text = _(
-            "Without head {head} of layer {layer}, {text} is followed by *{she}* ({of_her}) "
-            "or *{he}* ({of_him}); with it, the shares are {her_before} for *{she}* and "
-            "{his_before} for *{he}*."
+            "Without head {head} of layer {layer}, the small story model continues {text} with "
+            "*{she}* ({of_her}) or *{he}* ({of_him}); with it, the shares are {her_before} for "
+            "*{she}* and {his_before} for *{he}*."
         )
     said = text.format(
         text=literal(facts.story.begins.format(name=facts.facts.name)),
