@@ -23,7 +23,7 @@ HEIGHT = 450  # of a picture that says none, as Plotly has it
 SPACE = "␣"  # in the label of a token: the space before a word
 PRESENTED = "presented"  # in the meta: made for a projector, and for so many pixels of its width
 TILES = "tiles"  # in the meta: maps side by side, on a projector as wide as there is room
-ACROSS = "across"  # in the meta: alone in its row, with so many pixels of width on a projector
+ACROSS = "across"  # in the meta: so many pixels of its width on a projector, where these are known
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types

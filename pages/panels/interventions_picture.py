@@ -10,12 +10,13 @@ from pages.figures import head_grid, marks, palette
 from pages.figures.axes import plot_room, room_under_legend
 from pages.figures.signed import signed_bar, signed_map
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture, Translate, figure, plain, token_label
+from pages.figures.theme import ACROSS, Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import columns, label_room, slanted
 from pages.figures.weights import behind
 
 NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
 LEAST_SCALE, LEAST_READ = 1e-6, 0.002
+HALF = 520  # pixels of a projector, beside another picture
 
 
 def tokens(
@@ -35,6 +36,7 @@ def tokens(
         [bar, columns(hovers, list(range(n)), most)],
         title=_("Change in the output at each token"),
         **plot_room(BARS, room),
+        meta={ACROSS: HALF},
         barmode="overlay",
         xaxis=slanted(labels, NAMES),
         yaxis={"title": unit, "range": [0, most]},

@@ -121,7 +121,8 @@ def key_names(matrix: Matrix, place: Place, size: Size) -> dict[str, Any]:
 
 def are_upright(tokens: Sequence[str], place: Place, size: Size) -> bool:
     """Whether names of tokens stand side by side over a matrix without touching."""
-    room = (size.width or NARROW) * (place.x[1] - place.x[0]) / min(len(tokens), KEYS_NAMED)
+    n_named = len(tokens[:: -(-len(tokens) // KEYS_NAMED)])
+    room = (size.width or NARROW) * (place.x[1] - place.x[0]) / n_named
     return size.growth * max(map(label_width, tokens)) + 4 <= room
 
 
