@@ -13,7 +13,7 @@ from pages.figures.theme import TITLE as HEAD
 LEAST, TITLE = 16, 18  # pixels
 GROWTH = 4 / 3  # of the texts and their room
 SQUEEZED, STRETCHED = 3 / 4, 5 / 3  # the lowest and the highest that a picture gets
-ONE_SCREEN = 500  # pixels that a panel leaves for its picture at 1280 × 720
+ONE_SCREEN = 470  # pixels that a panel leaves for its picture at 1280 × 720
 WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
 FEW = 16  # texts that stand freely
 THIRD = 360  # pixels of one of three pictures beside each other

@@ -46,7 +46,7 @@ def test_no_text_is_small_and_all_have_their_room():
     found = enlarged(given)
     written = found.to_plotly_json()
     assert min(sizes(written)) >= READABLE
-    assert found.layout.height == 500 and found.layout.margin.t == 48
+    assert found.layout.height == 470 and found.layout.margin.t == 48
     assert found.layout.annotations[0].yshift == 8
     assert found.layout.xaxis.tickfont.size == found.layout.yaxis.title.font.size == READABLE
     assert given.layout.annotations[0].font.size == 10 and given.layout.height == 300
@@ -69,7 +69,7 @@ def test_words_and_ranks_in_two_lines_stand_in_a_picture_across_the_screen():
 def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():
     axes = {"yaxis": TICKS, "xaxis": {**TICKS, "domain": [0, 0.5]}}
     found = enlarged(figure([{"type": "heatmap", "z": np.eye(40)}], height=800, **axes))
-    assert found.layout.height == 500
+    assert found.layout.height == 470
     assert found.layout.yaxis.ticktext == (*NAMES[1::2],)
     assert len(found.layout.xaxis.ticktext) <= 16 and found.layout.xaxis.ticktext[-1] == NAMES[-1]
 

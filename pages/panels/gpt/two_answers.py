@@ -37,7 +37,7 @@ from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
-ROOM = 470  # pixels of a picture before a class
+ROOM = 455  # pixels of a picture before a class
 LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120
 LABELS = {
