@@ -11,6 +11,8 @@ from blocks.inspection.ablation import ablate
 from blocks.inspection.lens import logit_lens
 from blocks.inspection.settings import differing
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
+from blocks.model.masks import causal, within
 from blocks.model.models import Encoder
 from blocks.observe.recording import record
 
@@ -23,7 +25,12 @@ def heads(options: argparse.Namespace, model: Opened) -> None:
     seen = record(built, ids)
     without = ablate(built, ids).query("part == 'head_out'")
     tokens = ids[0].tolist()
-    found = [seen.heads(layer=i, tokens=tokens) for i in sorted({*without["layer"]})]
+    config, n = model.config, len(tokens)
+    mask = causal(n) if config.architecture is Architecture.GPT else None
+    found = [
+        seen.heads(within(mask, n, config.window_of(i)), i, tokens)
+        for i in sorted({*without["layer"]})
+    ]
     each = pd.concat(found).set_index(["layer", "head"])[MEASURES]
     table = without.join(each, on=["layer", "head"])[["layer", "head", "kl_bits", *MEASURES]]
     table = table.sort_values("kl_bits", ascending=False, ignore_index=True)

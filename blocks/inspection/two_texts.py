@@ -76,13 +76,13 @@ def weights(found: Tensor, is_open: Tensor) -> NDArray[np.float32]:
 def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
     """One row per head of all layers: layer, head, entropy_bits, effective_tokens (2^entropy).
 
-    Means over the queries that may see a key. `found`: one per layer, (n_heads, query, key);
-    `is_open`: (query, key), or (layer, query, key) where layers differ.
+    Means over the queries that may see at least two keys. `found`: one per layer, (n_heads,
+    query, key); `is_open`: (query, key), or (layer, query, key) where layers differ.
     """
     stacked = torch.stack(found).float()  # (layer, head, query, key)
-    sees_some = is_open.to(stacked.device).any(dim=-1)[..., None, :]
+    chooses = (is_open.to(stacked.device).sum(dim=-1) > 1)[..., None, :]
     entropy = torch.special.entr(stacked).sum(dim=-1) / math.log(2)
-    mean = (entropy * sees_some).sum(dim=-1) / sees_some.sum(dim=-1).clamp(min=1)
+    mean = (entropy * chooses).sum(dim=-1) / chooses.sum(dim=-1).clamp(min=1)
     n_heads = stacked.shape[1]
     table = pd.DataFrame({"entropy_bits": mean.flatten().cpu().numpy()})
     table.insert(0, "layer", table.index // n_heads)

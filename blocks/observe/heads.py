@@ -14,8 +14,9 @@ SHARES = ("first_token", "same_token", "previous_token", "induction")
 def frame(
     pattern: Tensor, mask: Tensor | None = None, *, layer: int = 0, tokens: Sequence[Hashable] = ()
 ) -> pd.DataFrame:
-    """One row per head, averaged over batch and queries that may see a key.
+    """One row per head, averaged over batch and queries that may see at least two keys.
 
+    Who sees one key has no choice; where none has, all are averaged that may see a key.
     `pattern` is (batch, n_heads, query, key). Columns: layer, head; entropy_bits (0: one token;
     log2 n: n tokens alike); effective_tokens, 2^entropy; distance_tokens, mean |query − key|;
     the shares of weight on the first, the same and the previous token; induction, the share on
@@ -38,8 +39,10 @@ def frame_of(
     found = [_measures(pattern.float(), names, first) for first, pattern in _numbered(some)]
     measures = {name: torch.cat([each[name] for each in found], dim=2) for name in found[0]}
     rows, inducing = measures.pop("row_sum"), measures.pop("induction")  # (batch, n_heads, query)
-    counts = _sees_something(rows, mask)
-    columns = [_mean(values, counts) for values in measures.values()]
+    n_seen = _n_seen(rows, mask)
+    counts, chooses = n_seen > 0, n_seen > 1
+    averaged = torch.where(chooses.any(), chooses, counts)
+    columns = [_mean(values, averaged) for values in measures.values()]
     columns.append(_mean(inducing, names.has_followed(rows.shape[2]).to(rows).expand_as(rows)))
     columns += [_over_heads(rows, counts, torch.inf).amin(1)]
     columns += [_over_heads(rows, counts, -torch.inf).amax(1)]
@@ -114,11 +117,11 @@ def _dot(pattern: Tensor, factor: Tensor) -> Tensor:
     return torch.einsum("bhqk,qk->bhq", pattern, factor)
 
 
-def _sees_something(rows: Tensor, mask: Tensor | None) -> Tensor:
-    """True where a query may see a key, in the shape of `rows` (batch, n_heads, query)."""
+def _n_seen(rows: Tensor, mask: Tensor | None) -> Tensor:
+    """How many keys a query may see, in the shape of `rows` (batch, n_heads, query)."""
     if mask is None:
-        return torch.ones_like(rows, dtype=torch.bool)
-    return mask.any(dim=-1).expand(rows.shape)
+        return torch.full_like(rows, rows.shape[-1])
+    return mask.sum(dim=-1).expand(rows.shape)
 
 
 def _previous(pattern: Tensor, first: int) -> Tensor:

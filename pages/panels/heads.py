@@ -99,11 +99,11 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
     called = _("Head {head}").format(head=from_one(head))
     name = probed.said(row["badge"], row["badge_score"])
     text = _(
-        "{called}, averaged over all rows: entropy {entropy_bits:.2f} bits, distance "
-        "{distance_tokens:.1f} tokens, weight {first_token:.2f} on the first token, "
-        "{same_token:.2f} on the token itself, {previous_token:.2f} on the previous token. The "
-        "rows sum to between {row_sum_min:.3f} and {row_sum_max:.3f}. The pinned token is "
-        "{token:token}."
+        "{called}, averaged over the queries that can attend to more than one key: entropy "
+        "{entropy_bits:.2f} bits, distance {distance_tokens:.1f} tokens, weight {first_token:.2f} "
+        "on the first token, {same_token:.2f} on the token itself, {previous_token:.2f} on the "
+        "previous token. The rows sum to between {row_sum_min:.3f} and {row_sum_max:.3f}. The "
+        "pinned token is {token:token}."
     )
     called = f"**{bracketed(called, name) if name else called}**"
     return fill(text, row, called=called, token=told_apart(facts.run.input.labels)[token])

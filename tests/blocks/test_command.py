@@ -1,6 +1,7 @@
 """The front door at the command line: what it answers is what the package says."""
 
 import json
+import math
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from published_folders import saved
 from safetensors.torch import load, load_file, save_file
 from toy import toy
 
-from blocks import PRESETS, ModelConfig, as_code, build
+from blocks import PRESETS, ModelConfig, as_code, build, record
 from blocks.cost.budget_shape import Budget, BudgetKind, Wish, shape_for
 from blocks.cost.parameters import total_parameters
 from blocks.export import command, packed
@@ -153,9 +154,16 @@ def test_a_gguf_file_is_counted_as_it_lies(capsys: pytest.CaptureFixture[str], t
 
 def test_heads_are_ranked_by_what_the_next_token_loses(capsys: pytest.CaptureFixture[str]):
     found = answer(capsys, "heads", "sort", "--ids", "1,2,3,4")["heads"]
-    config = pocket("sort").config
+    file = pocket("sort")
+    config = file.config
     assert len(found) == config.n_layers * config.n_heads
     assert [row["kl_bits"] for row in found] == sorted((r["kl_bits"] for r in found), reverse=True)
+    (one,) = [row for row in found if (row["layer"], row["head"]) == (1, 0)]
+    seen = record(file.build(), torch.tensor([[1, 2, 3, 4]]))
+    bits = torch.special.entr(seen.pattern(1)[0, 0, 1:]).sum(-1) / math.log(2)
+    assert one["entropy_bits"] == pytest.approx(
+        float(bits.mean()), rel=1e-5
+    )  # the first: no choice
 
 
 def test_the_last_row_of_the_lens_is_the_answer_of_the_model(capsys: pytest.CaptureFixture[str]):

@@ -124,6 +124,21 @@ def test_queries_that_see_no_key_are_left_out(per_sentence: bool):
     assert (row["row_sum_min"], row["row_sum_max"]) == pytest.approx((1, 1))
 
 
+def test_only_queries_that_can_choose_are_averaged():
+    row = measures(PREVIOUS, mask=causal(SEQ_LEN)).iloc[0]
+    assert row["previous_token"] == pytest.approx(1)
+    assert row["first_token"] == pytest.approx(1 / (SEQ_LEN - 1))
+    even = causal(SEQ_LEN) / causal(SEQ_LEN).sum(1, keepdim=True)
+    n_keys = torch.arange(2, SEQ_LEN + 1)
+    found = measures(even, mask=causal(SEQ_LEN)).iloc[0]
+    assert found["entropy_bits"] == pytest.approx(float(n_keys.log2().mean()))
+
+
+def test_where_no_query_can_choose_all_that_see_a_key_are_averaged():
+    row = measures(SAME, mask=torch.eye(SEQ_LEN, dtype=torch.bool)).iloc[0]
+    assert row["same_token"] == pytest.approx(1) and row["entropy_bits"] == 0
+
+
 def test_a_sentence_of_padding_weighs_nothing_in_the_average():
     pattern = torch.stack((FIRST, torch.zeros_like(FIRST)))[:, None]
     mask = torch.tensor([True, False])[:, None, None, None].expand(2, 1, SEQ_LEN, SEQ_LEN)

@@ -62,3 +62,9 @@ def test_the_largest_weight_of_a_long_text_is_seen_and_the_mask_too():
     found[0, 150, 40] = 1
     codes = two_texts.tiled([found], torch.ones(300, 300, dtype=torch.bool).tril())
     assert codes.max() == tiles.MOST and (codes == tiles.MASKED).any()
+
+
+def test_a_row_without_a_choice_is_not_counted():
+    found = torch.tensor([[[1.0, 0.0], [0.5, 0.5]]])
+    is_open = torch.ones(2, 2, dtype=torch.bool).tril()
+    assert two_texts.frame([found], is_open)["entropy_bits"].tolist() == pytest.approx([1])

@@ -304,7 +304,7 @@ def test_the_table_says_which_numbers_are_the_probes_and_which_the_texts(monkeyp
 
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
-    assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits over all queries)" in said
+    assert "The sharpest of the 2 heads is layer 1, head 2 (0.50 bits on average)" in said
     assert "Number of heads with over half of their weight on one kind of position" in said
     assert "kind of position: induction 1. The head closest" in said
     assert said.endswith(
@@ -321,7 +321,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, all_heads.says_heads, most)
     assert (
         "Apart from the heads that rest on sinks (4 of 6; the columns of sinks are left blank), "
-        "the sharpest is layer 1, head 2 (0.50 bits over all queries)" in said["en"]
+        "the sharpest is layer 1, head 2 (0.50 bits on average)" in said["en"]
     )
     assert "4" in said["zh"]
     probed = in_both(monkeypatch, all_heads.says_heads, replace(named, is_probed=True))

@@ -141,7 +141,7 @@ def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
     measures = ("distance_tokens", "first_token", "same_token", "previous_token")
     found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
     said = in_both(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
-    assert said["en"].startswith("**Head 2 (induction 0.88)**, averaged over all rows: ")
+    assert said["en"].startswith("**Head 2 (induction 0.88)**, averaged over the queries that can ")
     assert said["en"].endswith("sum to between 1.000 and 1.000. The pinned token is `an₂`.")
     assert said["zh"].startswith("**2 号头（归纳 0.88）**")
 

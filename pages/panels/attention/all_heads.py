@@ -74,20 +74,19 @@ def says_heads(facts: AllHeads) -> str:
     """The sharpest and the widest head, and those with a name."""
     sharp, wide = facts.ends
     text = _(
-        "The sharpest of the {n} heads is {sharp_head} ({sharp[entropy_bits]:.2f} bits over all "
-        "queries); the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
+        "The sharpest of the {n} heads is {sharp_head} ({sharp[entropy_bits]:.2f} bits on "
+        "average); the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). {named}"
     )
     if facts.n_resting:
         text = _(
             "Apart from the heads that rest on sinks ({n_resting} of {n}; the columns of sinks "
-            "are left blank), the sharpest is {sharp_head} ({sharp[entropy_bits]:.2f} bits over "
-            "all queries) and the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). "
+            "are left blank), the sharpest is {sharp_head} ({sharp[entropy_bits]:.2f} bits on "
+            "average) and the most spread out is {wide_head} ({wide[entropy_bits]:.2f} bits). "
             "{named}"
         )
     if len(facts.heads) == 1:
         text = _(
-            "The only head has an entropy of {sharp[entropy_bits]:.2f} bits over all queries. "
-            "{named}"
+            "The only head has an entropy of {sharp[entropy_bits]:.2f} bits on average. {named}"
         )
     ends = {"sharp_head": _called_head(sharp), "wide_head": _called_head(wide)}
     n, named = len(facts.heads), _named(facts)
@@ -128,6 +127,7 @@ def _named(facts: AllHeads) -> str:
 def says_colors(facts: AllHeads) -> str:
     """How to read the heat table."""
     said = _(
+        "All values are averages over the queries that can attend to more than one key. "
         "Colors show shares from 0 to 1, and entropy and distance relative to their largest "
         "values. Only heads with a share above 0.5 are named."
     )
