@@ -86,9 +86,9 @@ class Recipe:
 
     @property
     def steps_between_evaluations(self) -> int:
-        """`eval_every`, or at most twenty even parts in which evaluations take about a tenth."""
+        """`eval_every`, or five to twenty even parts: of more than five, looks take a tenth."""
         least = max(self.n_steps // 20, 10 * self.n_eval_batches // 3)
-        n_parts = max(self.n_steps // least, 1)
+        n_parts = max(self.n_steps // least, min(FEWEST_PARTS, self.n_steps))
         return self.eval_every or math.ceil(self.n_steps / n_parts)
 
     def flat(self) -> dict[str, Any]:
@@ -124,6 +124,7 @@ class Recipe:
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Recipe)}
 
 MOST_STEPS, LARGEST_RATE, BELOW_ONE = LARGEST_SIZE, 1e9, 0.999999
+FEWEST_PARTS = 5  # between evaluations, for a curve
 # fmt: off
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_steps":            (1, MOST_STEPS),
