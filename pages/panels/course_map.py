@@ -1,7 +1,6 @@
 """A course of sixteen weeks: for each its lessons, panels to show, and homework."""
 
 from typing import NamedTuple
-from urllib.parse import parse_qsl
 
 import streamlit as st
 
@@ -10,7 +9,14 @@ from pages.show.fold import fold
 from pages.stage import link, progress
 from pages.words.language import _
 
-Shown = tuple[str, str, str]  # the title of a panel, its page, its name with what it opens with
+
+class Shown(NamedTuple):
+    """A panel: its title, its page, its name, and the preset that it opens with, if not its own."""
+
+    title: str
+    page: str
+    panel: str
+    preset: str | None = None
 
 
 class Week(NamedTuple):
@@ -26,15 +32,18 @@ WEEKS = (
     Week(
         N_("Text and tokens"),
         ("tokens",),
-        ((N_("What does it read?"), "gpt", "tokens"), (N_("What comes next?"), "gpt", "next")),
+        (
+            Shown(N_("What does it read?"), "gpt", "tokens"),
+            Shown(N_("What comes next?"), "gpt", "next"),
+        ),
         "code-length",
     ),
     Week(
         N_("Attention, step by step"),
         ("attention-by-hand",),
         (
-            (N_("What does a head do?"), "attention", "steps"),
-            (N_("Who reads whom?"), "attention", "pattern"),
+            Shown(N_("What does a head do?"), "attention", "steps"),
+            Shown(N_("Who reads whom?"), "attention", "pattern"),
         ),
         "entropy",
     ),
@@ -42,8 +51,8 @@ WEEKS = (
         N_("Scores and softmax"),
         ("scaling",),
         (
-            (N_("How do scores grow with d?"), "attention", "random-scores"),
-            (N_("How should each score change?"), "attention", "score-gradient"),
+            Shown(N_("How do scores grow with d?"), "attention", "random-scores"),
+            Shown(N_("How should each score change?"), "attention", "score-gradient"),
         ),
         "scaling",
     ),
@@ -51,8 +60,8 @@ WEEKS = (
         N_("Many heads"),
         ("heads",),
         (
-            (N_("All heads"), "attention", "heads"),
-            (N_("Sharing keys and values"), "attention", "kv-heads"),
+            Shown(N_("All heads"), "attention", "heads"),
+            Shown(N_("Sharing keys and values"), "attention", "kv-heads"),
         ),
         "kv-cache",
     ),
@@ -60,8 +69,8 @@ WEEKS = (
         N_("Masks"),
         ("leaking-mask",),
         (
-            (N_("What does a mask do?"), "masks", "steps"),
-            (N_("What if it could peek?"), "masks", "peeking"),
+            Shown(N_("What does a mask do?"), "masks", "steps"),
+            Shown(N_("What if it could peek?"), "masks", "peeking"),
         ),
         "window",
     ),
@@ -69,17 +78,17 @@ WEEKS = (
         N_("Word order"),
         ("order",),
         (
-            (N_("How is word order encoded?"), "positions", "kinds"),
-            (N_("Do common claims hold?"), "positions", "claims"),
-            (N_("Which encoding extrapolates?"), "positions", "trained-lengths"),
+            Shown(N_("How is word order encoded?"), "positions", "kinds"),
+            Shown(N_("Do common claims hold?"), "positions", "claims"),
+            Shown(N_("Which encoding extrapolates?"), "positions", "trained-lengths"),
         ),
     ),
     Week(
         N_("Residual stream and norms"),
         ("residual", "pre-or-post"),
         (
-            (N_("What flows through it?"), "block", "flow"),
-            (N_("Why pre-norm?"), "normalization", "theory"),
+            Shown(N_("What flows through it?"), "block", "flow"),
+            Shown(N_("Why pre-norm?"), "normalization", "theory"),
         ),
         "warm-up",
     ),
@@ -87,8 +96,8 @@ WEEKS = (
         N_("The feed-forward network"),
         ("feed-forward",),
         (
-            (N_("What is a gate?"), "feed_forward", "gate"),
-            (N_("Which units never fire?"), "feed_forward", "dead-units"),
+            Shown(N_("What is a gate?"), "feed_forward", "gate"),
+            Shown(N_("Which units never fire?"), "feed_forward", "dead-units"),
         ),
         "parameters",
     ),
@@ -96,8 +105,8 @@ WEEKS = (
         N_("A whole GPT"),
         ("next-word",),
         (
-            (N_("How does a sentence become the next word?"), "forward_pass", "watch"),
-            (N_("How does it write?"), "gpt", "writing"),
+            Shown(N_("How does a sentence become the next word?"), "forward_pass", "watch"),
+            Shown(N_("How does it write?"), "gpt", "writing"),
         ),
         "ablation",
     ),
@@ -105,38 +114,38 @@ WEEKS = (
         N_("Encoders and translation"),
         ("translation",),
         (
-            (N_("What does it predict?"), "encoder", "prediction"),
-            (N_("How is the target generated?"), "seq2seq", "decoding"),
-            (N_("Which architecture?"), "seq2seq", "architectures"),
+            Shown(N_("What does it predict?"), "encoder", "prediction"),
+            Shown(N_("How is the target generated?"), "seq2seq", "decoding"),
+            Shown(N_("Which architecture?"), "seq2seq", "architectures"),
         ),
     ),
     Week(
         N_("Training"),
         ("grokking",),
         (
-            (N_("What it learns"), "training", "task"),
-            (N_("How it learns"), "training", "recipe"),
-            (N_("From a bigram to a GPT"), "training", "staircase"),
-            (N_("Which norm placement trains best?"), "normalization", "race"),
-            (N_("When did it learn it?"), "phases", "grokking"),
+            Shown(N_("What it learns"), "training", "task"),
+            Shown(N_("How it learns"), "training", "recipe"),
+            Shown(N_("From a bigram to a GPT"), "training", "staircase"),
+            Shown(N_("Which norm placement trains best?"), "normalization", "race"),
+            Shown(N_("When did it learn it?"), "phases", "grokking"),
         ),
     ),
     Week(
         N_("What heads and layers are for"),
         ("induction", "induction-over-time", "superposition", "believe", "circuit"),
         (
-            (N_("What is each head for?"), "attention", "head-probe&preset=induction"),
-            (N_("Logit lens"), "gpt", "logit-lens"),
-            (N_("Why this answer and not that?"), "gpt", "two-answers"),
+            Shown(N_("What is each head for?"), "attention", "head-probe", "induction"),
+            Shown(N_("Logit lens"), "gpt", "logit-lens"),
+            Shown(N_("Why this answer and not that?"), "gpt", "two-answers"),
         ),
     ),
     Week(
         N_("Counting parameters and FLOPs"),
         (),
         (
-            (N_("Where are the parameters?"), "parameters", "breakdown"),
-            (N_("How many FLOPs?"), "cost", "flops"),
-            (N_("Cost of training"), "cost", "training"),
+            Shown(N_("Where are the parameters?"), "parameters", "breakdown"),
+            Shown(N_("How many FLOPs?"), "cost", "flops"),
+            Shown(N_("Cost of training"), "cost", "training"),
         ),
         "flops",
     ),
@@ -144,9 +153,9 @@ WEEKS = (
         N_("Long texts and the KV cache"),
         (),
         (
-            (N_("KV cache"), "gpt", "kv-cache"),
-            (N_("When does n² dominate?"), "cost", "crossover"),
-            (N_("Beyond the trained length?"), "positions", "beyond"),
+            Shown(N_("KV cache"), "gpt", "kv-cache"),
+            Shown(N_("When does n² dominate?"), "cost", "crossover"),
+            Shown(N_("Beyond the trained length?"), "positions", "beyond"),
         ),
         "length",
     ),
@@ -154,18 +163,18 @@ WEEKS = (
         N_("Smaller models"),
         (),
         (
-            (N_("What is lost in rounding?"), "efficiency", "rounding"),
-            (N_("Which weights can go?"), "efficiency", "pruning"),
-            (N_("What does a teacher add?"), "efficiency", "distillation"),
+            Shown(N_("What is lost in rounding?"), "efficiency", "rounding"),
+            Shown(N_("Which weights can go?"), "efficiency", "pruning"),
+            Shown(N_("What does a teacher add?"), "efficiency", "distillation"),
         ),
     ),
     Week(
         N_("Mixtures of experts and other architectures"),
         (),
         (
-            (N_("Which expert?"), "feed_forward", "experts"),
-            (N_("Other attention variants"), "attention", "kinds"),
-            (N_("How large are other models?"), "parameters", "published"),
+            Shown(N_("Which expert?"), "feed_forward", "experts"),
+            Shown(N_("Other attention variants"), "attention", "kinds"),
+            Shown(N_("How large are other models?"), "parameters", "published"),
         ),
     ),
 )
@@ -186,12 +195,12 @@ def _draw_week(i: int, week: Week) -> None:
         with st.container(horizontal=True, gap="small"):
             for name in week.lessons:
                 _lesson(name, ":material/school:")
-            for title, page, panel in week.panels:
-                path = progress.page_file(page)
+            for shown in week.panels:
                 lang = link.as_query().get("lang")
-                query = dict(parse_qsl(f"panel={panel}"))
-                query |= {"lang": lang} if lang else {}
-                st.page_link(path, label=_(title), query_params=query)
+                told = {"panel": shown.panel, "preset": shown.preset, "lang": lang}
+                query = {name: value for name, value in told.items() if value}
+                path = progress.page_file(shown.page)
+                st.page_link(path, label=_(shown.title), query_params=query)
             if week.homework:
                 _lesson(f"homework-{week.homework}", ":material/assignment:")
 
