@@ -40,18 +40,20 @@ def step_keys(facts: HeadFacts) -> None:
     """Back and on, by button or key; by remote control, from the last step to the next panel."""
     is_led = present.is_on() and not progress.now()  # a lesson has keys of its own
     back, on = (present.BACK, present.ON) if is_led else ("B", "N")
-    _step_button(facts, -1, _("Back"), "step_back", shortcut=back, type="secondary")
-    _step_button(facts, 1, _("Continue"), "step_on", shortcut=on, type="primary")
+    go = partial(_step_button, facts, is_led)
+    go(-1, _("Back"), "step_back", shortcut=back, type="secondary")
+    go(1, _("Continue"), "step_on", shortcut=on, type="primary")
 
 
-def _step_button(facts: HeadFacts, by: int, label: str, key: str, **look: Any) -> None:
+def _step_button(
+    facts: HeadFacts, is_led: bool, by: int, label: str, key: str, **look: Any
+) -> None:
     steps = steps_taken(facts.run.config)
     to = steps.index(facts.step) + by
     if 0 <= to < len(steps):
         press(label, key, link.change, "attention_step", steps[to], **look)
     else:
-        is_led = look["shortcut"] in (present.BACK, present.ON) and present.leads(by)
-        press(label, key, present.go, by, disabled=not is_led, **look)
+        press(label, key, present.go, by, disabled=not (is_led and present.leads(by)), **look)
 
 
 def cell_choice(facts: HeadFacts) -> None:
