@@ -442,7 +442,7 @@ function paintNumbers(p, chosen) {
   const { matrix } = chosen;
   const [nRows, nCols] = chosen.box.isTurned ? [matrix.cols, matrix.rows] : [matrix.rows, matrix.cols];
   const [w, h] = [box.w / nCols, box.h / nRows];
-  if (w < CELL_WITH_NUMBER || h < 12 || (p.scene.sends && !sentOf(p.scene, chosen))) return;
+  if (w < CELL_WITH_NUMBER || h < 12 || !sentOf(p.scene, chosen)) return;
   const isTight = matrix.strong < SMALL && w < 64;
   font(p, Math.min(15, w / (isTight ? 5 : 4)));
   context.textAlign = "center";
