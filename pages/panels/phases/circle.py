@@ -130,7 +130,7 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
     has_name = table.index % NAMED_EVERY == 0
     table["name"] = table["number"].astype(str).where(has_name & (table.index < MODULUS), "")
     most = 1.25 * float(abs(facts.back["circle"][facts.i, place]).max())
-    text = _("Numbers 0 to 58 in the plane of k = {k}, step {step:,}")
+    text = _("Plane of k = {k}, step {step:,}")
     return Chart(
         text.format(k=k, step=facts.now.step),
         table,

@@ -118,8 +118,10 @@ def says_how(facts: Facts) -> str:
     text = _(
         "This is a top-k sparse autoencoder (Gao et al. 2024) with {latents} directions, the "
         "{k} strongest of which reconstruct each example; each feature is absent from "
-        "{share:.0%} of the examples. In a real model, nobody knows the true features; here "
-        "they are known by construction."
+        "{share:.0%} of the examples. In a real model, nobody knows the true features or "
+        "how many there are; here they are known by construction. The dictionary therefore has "
+        "directions to spare. At the end of training, those left over are hardly ever among the "
+        "{k} strongest and can be ignored."
     )
     return text.format(latents=series.n_latents, k=series.n_active, share=series.sparsity)
 
