@@ -3,6 +3,7 @@
 // So touches are kept from it, and a tap comes to it as a mouse would: it points, presses, releases.
 // A phone whose name does not say that it is one is known by what it measures.
 // A name beside a picture stands for its line, where a tap finds one and the same thing all along it.
+// Another panel begins at its title.
 // The menu lies over the page on a narrow screen: it closes behind a finger that has chosen there.
 const SLIP = 10; // pixels that a finger may move within a tap
 const GESTURE = ["mousemove", "mousedown", "mouseup"];
@@ -13,17 +14,29 @@ const SIDEBAR = "[data-testid=stSidebar]";
 const APP = "[data-testid=stApp]";
 const CALM = 300; // milliseconds
 
-const listening = new WeakMap(); // one pair of ears a page: this is called anew once what is known changes
+const TITLES = ".st-key-panel";
 
-export default ({ data: isKnown, parentElement, setStateValue }) => {
-  if (!listening.has(parentElement)) {
-    listening.set(parentElement, listen());
-    if (!isKnown && window.matchMedia(NARROW).matches) onceCalm(() => setStateValue("narrow", true));
+const listening = new WeakMap(); // one pair of ears a page: this is called anew once what is told changes
+
+export default ({ data: { isPhone, panel }, parentElement, setStateValue }) => {
+  const before = listening.get(parentElement);
+  if (!before) {
+    listening.set(parentElement, { stop: listen(), panel });
+    if (!isPhone && window.matchMedia(NARROW).matches) onceCalm(() => setStateValue("narrow", true));
+  } else if (before.panel !== panel) {
+    before.panel = panel;
+    beginAtTheTitles();
   }
   return () => {
-    listening.get(parentElement)?.();
+    listening.get(parentElement)?.stop();
     listening.delete(parentElement);
   };
+};
+
+// Who goes on from the end of a panel would find themselves at the end of the next.
+const beginAtTheTitles = () => {
+  const titles = document.querySelector(TITLES);
+  if (titles?.getBoundingClientRect().top < 0) titles.scrollIntoView();
 };
 
 // What is told while a page is being drawn cuts that off, and its widgets lose what they show.

@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.shipped import shipped
 from pages.show.fold import fold
+from pages.stage import link
 from pages.stage.phone import NARROW, is_phone
 
 TOUCH, TARGETS = shipped("touch.js"), shipped("touch.css")
@@ -42,9 +43,11 @@ def fingers_point() -> None:
 
     Plotly chooses what was pointed at last, which is what the tap before has touched, and holds
     the page. What is touched is as large as a finger, and the menu closes behind what it chose.
-    A phone that did not say so by its name says so here.
+    A phone that did not say so by its name says so here. Who opens another panel begins at its
+    title.
     """
-    _touch()(key="touch", data=is_phone(), on_narrow_change=lambda: NARROW.keep(True))
+    told = {"isPhone": is_phone(), "panel": link.value("panel")}
+    _touch()(key="touch", data=told, on_narrow_change=lambda: NARROW.keep(True))
 
 
 @functools.cache

@@ -134,6 +134,13 @@ def test_the_menu_closes_behind_what_was_chosen_there(phone: Reader):
     )
 
 
+def test_the_next_panel_begins_at_its_title(phone: Reader):
+    page = phone.open("/parameters")
+    at(page, "to_changes").get_by_role("button").tap()
+    expect_query(page, panel="changes")
+    expect(at(page, "panel")).to_be_in_viewport()
+
+
 def test_a_lesson_is_read_before_its_question_opens(phone: Reader):
     page = phone.open("/gpt?lesson=tokens")
     expect(page.get_by_text("Fewer than 1")).to_be_hidden()
