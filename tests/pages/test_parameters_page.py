@@ -107,6 +107,7 @@ def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
     chosen = next(box for box in at.selectbox if box.key.startswith("chosen_change"))
     chosen.set_value(name)
     run(at)
+    assert f"to {change.total:,} parameters" in said(at)
     press(at, "apply_change")
     assert_works(at)
     visit(at, **{**settings(at), "panel": "breakdown"})

@@ -168,13 +168,19 @@ def change_rows(facts: ChangesFacts) -> pd.DataFrame:
     return pd.DataFrame({**rows, _("why"): [_(WHY[change.name]) for change in found]})
 
 
+def says_totals(facts: ChangesFacts, change: Variation) -> str:
+    """How many parameters there are now, and with this change."""
+    text = _("The total goes from {now:,} to {then:,} parameters.")
+    return text.format(now=facts.total, then=change.total)
+
+
 def changes(config: ModelConfig) -> dict[str, Variation]:
     return {change.name: change for change in changes_facts(config).changes}
 
 
 def change_choice(config: ModelConfig) -> None:
     """Choose a change, see what it does, take it over."""
-    found = changes(config)
+    facts, found = changes_facts(config), changes(config)
     with st.container(horizontal=True, vertical_alignment="bottom", key="change_choice"):
         chosen = st.selectbox(
             _("Change your configuration"),
@@ -183,7 +189,7 @@ def change_choice(config: ModelConfig) -> None:
             key=f"chosen_change_{current_language()}_{'_'.join(found)[:200]}",
         )
         press(_("Apply"), "apply_change", _apply, found[chosen], icon="edit")
-    st.caption(_(WHY[chosen]))
+    st.caption(sentences(_(WHY[chosen]), says_totals(facts, found[chosen])))
 
 
 def apply_clicked(customdata: list[Any]) -> None:
