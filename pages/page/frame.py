@@ -374,12 +374,10 @@ def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
 def _share() -> None:
     """The link, as it is when it is asked for: other sections change it, and rerun alone."""
     if st.button(_("Share"), icon=":material/share:", key="share"):
-        st.dialog(_("Share"))(_shared)()
+        st.dialog(_("Share"))(_in_step_with_the_link(_shared))()
 
 
 def _shared() -> None:
-    if link.must_redraw():
-        st.rerun()
     what_to_share()
     lecturing.offer_notes()
     press(_("Reset to defaults"), "reset", _back_to_the_start, icon="restart_alt")

@@ -29,6 +29,19 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
     assert at(page, "share").count() == 1
 
 
+def test_the_menu_leads_on_from_a_panel_that_was_just_added_to_the_lecture(reader: Reader):
+    page = reader.open("/attention?preset=course&text=a%20b%20c&panel=scaling")
+    found = shared(page)
+    found.get_by_role("tab", name="My lecture").click()
+    found.get_by_role("button", name="Add to my lecture").click()
+    settle(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Masks").click()
+    page.wait_for_url("**/masks?*lecture=*")
+    settle(page)
+    assert "panel=" not in page.url
+
+
 @pytest.mark.exhaustive
 def test_a_link_that_is_too_long_for_a_code_says_so(reader: Reader):
     page = reader.open(f"/masks?preset=course&text={'word%20' * 350}")
