@@ -10,12 +10,13 @@ import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons import answers
-from blocks.lessons.answers import Values
+from blocks.lessons.answers import Answer, Values
 from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
 from pages.figures.class_guesses import ClassGuesses
-from pages.lessons import following, joining, question, sheet
+from pages.figures.guess import Guessed
+from pages.lessons import following, joining, question, sheet, verdict
 from pages.server import address, machine
 from pages.session.slot import Slot, shown_by
 from pages.show import share
@@ -104,9 +105,21 @@ def draw(now: Now, run: Run | None) -> None:
 
 
 def present_it(now: Now, run: Run | None) -> None:
-    """The wall alone, for the back row: what is asked, how many answered; in the end, why."""
+    """The wall alone, for the back row: what is asked, how many answered; in the end, why.
+
+    That stands beside the picture, so that both are whole on one screen.
+    """
     ask = now.step.ask
-    if ask and run and not now.is_through:
+    if ask and run and now.is_through:
+        picture, why = st.columns([4, 3], gap="medium")
+        with picture:
+            live(now, run)
+        with why:
+            if not now.step.task:
+                question.given(now.step.so_far, run)
+            st.markdown(now.step.after)
+        return
+    if ask and run:
         with st.container(horizontal=True, key="wall_asks"):
             with st.container():
                 question.shown_large(ask, run)
@@ -114,7 +127,7 @@ def present_it(now: Now, run: Run | None) -> None:
             joining.code_for_a_camera(link.value("room"), width=FOR_LATECOMERS)
     else:
         live(now, run)
-    st.markdown(now.step.after if ask and now.is_through else now.step.before)
+    st.markdown(now.step.before)
 
 
 def live(now: Now, run: Run | None) -> None:
@@ -294,6 +307,9 @@ def _live(now: Now, run: Run | None) -> None:
         truth = now.answer.truth if now.answer else ()
         sides = answers.sides(ask, truth) if truth else (max(1, len(rows)), max(1, len(labels)))
         fitting = tuple(g for g in room.of(now.i) if g and answers.fits(ask, g, sides))
+        if truth and not fitting and ask.kind not in progress.IN_A_PICTURE:
+            st.markdown(verdict.said(Guessed(ask, Answer((), truth), labels, rows)))
+            return
         found = ClassGuesses(ask, fitting, truth, labels, rows)
         show_now(class_guesses.picture(found, _=_), key="wall_picture", is_large=True)
 

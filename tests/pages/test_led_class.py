@@ -132,11 +132,16 @@ def test_presented_the_wall_has_what_is_asked_with_then_why_then_the_panel():
     assert len(at.get("image")) == 1  # the way in, for who comes late
     press(at, "without_guess")
     assert_works(at)
-    assert "four products" in said(at) and len(at.get("plotly_chart")) == 1
+    assert "four products" in said(at) and "Measured: " in said(at)
+    assert not at.get("plotly_chart")  # of guesses that there are not
     press(at, "lesson_panel")
+    assert "step_on" not in {button.key for button in at.button}  # the wall has keys of its own
     assert "four products" not in said(at) and at.get("plotly_chart")
     run(press(at, "wall_on"))
     assert "- ### Yes" in said(at)
+    press(at, "without_guess")
+    assert_works(at)
+    assert "so “No” is right" in said(at) and "$q_1\\cdot k_4$ = " in said(at)
 
 
 def test_a_second_device_leads_by_a_link_that_the_leader_alone_sees_and_works_once():
