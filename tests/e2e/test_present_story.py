@@ -65,7 +65,7 @@ def test_a_remote_control_steps_through_the_pass_from_its_beginning(speaker: Rea
 @pytest.mark.exhaustive
 def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: Reader):
     page = speaker.open("/attention?preset=stories-en-zh&panel=steps&present=true")
-    for _step in range(8):
+    for _step in range(9):
         assert max(bottom(page, "step"), bottom(page, "in_numbers")) <= 720
         assert min(plot(page, "step", SIZES)) >= LEAST
         assert min(page.evaluate(SAID)) >= LEAST_SAID

@@ -65,7 +65,7 @@ def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
     for step in ("qkv", "scores", "scaled", "mask", "softmax", "mix", "write", "heads"):
         press(at, "step_on")
         assert_works(at)
-        assert settings(at).get("attention_step", "qkv") == step
+        assert settings(at).get("attention_step", "project") == step
     assert at.button(key="step_on").disabled
     press(at, "step_back")
     assert settings(at)["attention_step"] == "write"

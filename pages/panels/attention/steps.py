@@ -38,9 +38,9 @@ def chosen_cell(run: Run, state: State) -> Cell:
 
     Unless the reader says otherwise: the key that the pinned token reads most.
     """
-    step, key = state.attention_step, state.key
-    if step not in steps_taken(run.config):
-        step = "scaled"
+    step, key, taken = state.attention_step, state.key, steps_taken(run.config)
+    if step not in taken:
+        step = taken[0] if step == "project" else "scaled"
     if key is None:
         key = shared.head_facts(run, *labelled.selection(run, state)).most_read()[0][0]
     return step, min(key, len(run.input.labels) - 1), state.feature
@@ -202,13 +202,19 @@ def steps_of_a_head(run: Run, state: State) -> None:
 
 
 def _on_one_screen(facts: HeadFacts, state: State) -> None:
-    """For a projector: one step, and the cell in numbers; keys lead through the steps."""
-    keys, sentence = st.columns([5, 17], vertical_alignment="center")
-    with keys, st.container(horizontal=True):
-        step_keys(facts)
+    """For a projector: one step, and the cell in numbers; keys lead through the steps.
+
+    A lesson has keys of its own: the steps wait in the sidebar.
+    """
+    sentence = st.container()
+    if not progress.now():
+        keys, sentence = st.columns([5, 17], vertical_alignment="center")
+        with keys, st.container(horizontal=True):
+            step_keys(facts)
     steps = steps_taken(facts.run.config)
     at, last = (matrices.number_of(step, steps) for step in (facts.step, steps[-1]))
-    sentence.markdown(f"**{at}/{last}** {says_step(facts)}")
+    said = bracketed(f"**{at}/{last}**", shared.called(facts))
+    sentence.markdown(sentences(said, says_step(facts)))
     if step_picture.presented_size(facts).is_in_full:
         _step_large(facts, step_picture.presented, state)
         _in_numbers(arithmetic.in_short(facts, " · "))
@@ -219,6 +225,8 @@ def _on_one_screen(facts: HeadFacts, state: State) -> None:
         with right:
             _in_numbers(arithmetic.in_short(facts, "  \n"))
     with st.sidebar:
+        if progress.now():
+            step_choice(facts)
         cell_choice(facts)
 
 

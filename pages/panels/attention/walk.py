@@ -38,7 +38,7 @@ def step_choice(facts: HeadFacts) -> None:
 
 def step_keys(facts: HeadFacts) -> None:
     """Back and on, by button or key; by remote control, from the last step to the next panel."""
-    is_led = present.is_on() and not progress.now()  # a lesson has keys of its own
+    is_led = present.is_on()
     back, on = (present.BACK, present.ON) if is_led else ("B", "N")
     go = partial(_step_button, facts, is_led)
     go(-1, _("Back"), "step_back", shortcut=back, type="secondary")

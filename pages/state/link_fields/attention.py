@@ -33,7 +33,7 @@ COUNTED = ("one_head", "all_heads")
 LINES: dict[str, Field] = {"edges": Field(whole(1, 16), 4)}
 GRAPH: dict[str, Field] = {"least_share": Field(whole(1, 50), 2)}
 FIELDS: dict[str, Field] = {
-    "attention_step": Field(choice(STEPS), "qkv"),
+    "attention_step": Field(choice(STEPS), "project"),
     "key": Field(whole(0, 10**6), None),
     "feature": Field(whole(0, 10**6), 0),
     "is_scaled": Field(flag, True),
