@@ -8,7 +8,7 @@ from blocks.known.cells import INSTRUMENTS as INSTRUMENTS_OF
 from blocks.known.cells import right_in
 from blocks.known.words import INSTRUMENTS, QUESTIONS
 from pages.stage import link, present, progress
-from pages.words.language import _, bracketed, enumeration
+from pages.words.language import _, bracketed, enumeration, sentences
 
 CHART = "pages/instruments.py"
 
@@ -19,15 +19,15 @@ def line(instruments: Sequence[str]) -> None:
         return
     lang = {"lang": link.value("lang")} if link.value("lang") else {}
     query = {**lang, "panel": "chart", "instrument": instruments[0]}
-    said, asked = says_believed(instruments), _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
-    icon = ":material/fact_check:"
-    st.page_link(CHART, label=said, icon=icon, help=asked, query_params=query)
+    said, icon = says_believed(instruments), ":material/fact_check:"
+    st.page_link(CHART, label=said, icon=icon, query_params=query)
 
 
 def says_believed(instruments: Sequence[str]) -> str:
-    """In how many models of known answer each was right; short, as a link is one line."""
+    """What is asked of the picture, and in how many models of known answer each was right."""
+    asked = _(QUESTIONS[INSTRUMENTS_OF[instruments[0]]])
     counts = enumeration(map(_counted, instruments))
-    return _("Right when tested: {counts}").format(counts=counts)
+    return sentences(asked, _("Right when tested: {counts}").format(counts=counts))
 
 
 def _counted(instrument: str) -> str:
