@@ -13,6 +13,7 @@ from pages.words.language import _
 
 BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
+ATTENTION = PAGE_OF_PART["attention"]
 ONE_PASS, TRAINING, PHASES = "pages/forward_pass.py", "pages/training.py", "pages/phases.py"
 INSTRUMENTS = "pages/instruments.py"
 COURSE, SHARED_HEADS = {"preset": "course"}, {"preset": "llama-3.1-8b"}
@@ -27,11 +28,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         "pages/seq2seq.py",
         {"panel": "decoding"},
     ),
-    (
-        N_("Where does a word read from? Step by step"),
-        PAGE_OF_PART["attention"],
-        {"panel": "steps"},
-    ),
+    (N_("Where does a word read from? Step by step"), ATTENTION, {"panel": "steps"}),
     (
         N_("How does a head find what came before?"),
         BLOCK,
@@ -118,7 +115,7 @@ def questions(ways: Iterable[Way]) -> None:
 
 def _kept(page: str, values: dict[str, Any], state: dict[str, str]) -> tuple[str, ...]:
     """What a question takes along: a text that was typed only to a model that can read it."""
-    if page == ONE_PASS:
+    if page in (ONE_PASS, ATTENTION):
         return "lang", "preset", "text"
     is_elsewhere = "preset" in {**values, **state} or page == TRAINING
     return ("lang",) if is_elsewhere else ("lang", "text")

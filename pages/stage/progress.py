@@ -445,8 +445,12 @@ def end_elsewhere(page: str) -> None:
 
 
 def way_home() -> tuple[str, dict[str, str]]:
-    """Home, and its link once the lesson that is open is left, so that Back leads into it again."""
-    return HOME, link.elsewhere(HOME, _afterwards())
+    """Home, and its link once the lesson that is open is left, so that Back leads into it again.
+
+    A text that stood there before was written for the model that runs there.
+    """
+    before = {name: text for name, text in link.BEFORE_LESSON.get().items() if name == "text"}
+    return HOME, link.elsewhere(HOME, _afterwards() | before)
 
 
 def _afterwards() -> dict[str, str]:

@@ -203,6 +203,14 @@ def told(page: str) -> set[str]:
     return {*re.findall(r'"([\w-]+)"', "".join(path.read_text("utf-8") for path in own))}
 
 
+def test_who_asks_where_a_word_reads_from_keeps_model_and_text():
+    at = home(preset="gpt2-small", text="Dogs chase small cats")
+    label = "Where does a word read from? Step by step"
+    (way,) = (each for each in ways(at) if each.label == label)
+    asked = parse_qs(way.query_string)
+    assert asked["preset"] == ["gpt2-small"] and asked["text"] == ["Dogs chase small cats"]
+
+
 def test_every_question_leads_to_a_panel_that_its_page_has():
     named = [
         (f"pages/{link.page}.py", parse_qs(link.query_string)["panel"][0])

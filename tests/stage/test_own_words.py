@@ -48,6 +48,14 @@ def test_who_comes_back_to_the_first_step_finds_the_same_words():
     assert link.value("text") == "My grandmother repairs old" and link.value("own_text") == OWN
 
 
+def test_a_sentence_written_in_a_lesson_leaves_home_its_own():
+    link.sync("page")
+    link.become({"lesson": "attention-by-hand", "lesson_step": 1, "own_text": OWN, "text": "a b"})
+    link.BEFORE_LESSON.keep({"text": "Dogs chase cats", "token": "1"})
+    _page, query = progress.way_home()
+    assert (query["text"], query["token"]) == ("Dogs chase cats", "1")
+
+
 def test_a_text_for_trying_out_goes_and_the_reader_s_own_sentence_comes_back():
     link.sync("page")
     link.become({"lesson": "tokens", "lesson_step": 1, "text": "Enzymes digest my breakfast."})
