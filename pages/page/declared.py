@@ -168,7 +168,7 @@ def _parts(panel: Panel, values: Sequence[Any]) -> Iterator[Part]:
         yield Part("note", said)
     for item, of_item in _items(panel, values):
         yield from item.parts(of_item)
-    yield Part("explained", [explanation(concept) for concept in panel.concepts])
+    yield Part("explained", [explanation(concept) for concept in panel.concepts[:1]])
 
 
 def files(of_page: Sequence[Panel], panels: Sequence[Panel]) -> Callable[..., None] | None:

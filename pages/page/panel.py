@@ -14,6 +14,7 @@ from pages.show import everything, page_file, share
 from pages.show.choices import Choices
 from pages.show.everything import is_all
 from pages.show.export import take_run
+from pages.show.seen import Node
 from pages.show.share import ALL
 from pages.stage import lecture, led, link, present, progress
 from pages.stage.phone import is_phone
@@ -62,7 +63,8 @@ def _open(
 ) -> None:
     """The first of these panels, and the way to the next."""
     with st.container():
-        with everything.seen_if_asked(_(panels[0].title), panels[0].parts_of(values)) as seen:
+        seen = _on_paper(panels[0], values)
+        with everything.seen_if_asked(seen):
             goes_on = _drawn(panels[0], values)
         with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
             _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
@@ -239,16 +241,18 @@ def _show_all(
     for choices in _each_field_once(panel.choices for panel in there if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
-        [
-            (_(each.title), each.name, partial(each.draw_itself, values), each.parts_of(values))
-            for each in panels
-        ]
+        [(each.name, partial(each.draw_itself, values), _on_paper(each, values)) for each in panels]
     )
     if files := files or _declared_files(panels, None, values):
         st.subheader(_("Save the results"))
         _files(values, files, "", "")
     for each in goes_on:
         each()
+
+
+def _on_paper(panel: Panel, values: Sequence[Any]) -> page_file.Panel:
+    parts = panel.parts_of(values)
+    return page_file.Panel(_(panel.title), Node(), parts, panel.reads_input)
 
 
 def _each_field_once(choices: Iterable[Choices]) -> Iterator[Choices]:
@@ -263,8 +267,11 @@ def _each_field_once(choices: Iterable[Choices]) -> Iterator[Choices]:
 def _taking_away(
     values: Sequence[Any], files: Callable[..., None] | None, name: str, seen: page_file.Panel
 ) -> None:
-    """A handout of the panel, tables, pictures, configuration; made when the reader asks."""
-    if not files:
+    """A handout of the panel, tables, pictures, configuration; made when the reader asks.
+
+    A page about no run of the reader's has the handout alone.
+    """
+    if not files and progress.now():
         return
     fold = st.expander(
         _("Save the results"),
@@ -276,7 +283,8 @@ def _taking_away(
     if fold.open:
         with fold:
             everything.handout([seen])
-            _files(values, files, name, seen.title)
+            if files:
+                _files(values, files, name, seen.title)
 
 
 def _files(values: Sequence[Any], files: Callable[..., None], name: str, title: str) -> None:

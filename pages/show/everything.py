@@ -32,17 +32,17 @@ def is_all() -> bool:
     return link.value("panel") == ALL and not present.is_on()
 
 
-def in_turn(panels: Sequence[tuple[str, str, Draw, Parts]]) -> list[Callable[[], None]]:
+def in_turn(panels: Sequence[tuple[str, Draw, page_file.Panel]]) -> list[Callable[[], None]]:
     """Draw one panel after the other, saying which; returns what goes on once all of them stand.
 
-    `panels`: the title of each, the anchor that leads to it, what draws it, and its parts.
+    `panels`: the anchor that leads to each, what draws it, and what a file has of it.
     """
     place, bar, goes_on, seen = st.container(), st.empty(), [], []
-    for i, (title, anchor, draw, parts) in enumerate(panels):
+    for i, (anchor, draw, panel) in enumerate(panels):
         text = _("Panel {n} of {all}: {title}")
-        bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=title))
-        st.subheader(title, anchor=anchor)
-        with seen_if_asked(title, parts) as panel:
+        bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=panel.title))
+        st.subheader(panel.title, anchor=anchor)
+        with seen_if_asked(panel):
             goes_on.append(draw())
         seen.append(panel)
     bar.empty()
@@ -52,12 +52,11 @@ def in_turn(panels: Sequence[tuple[str, str, Draw, Parts]]) -> list[Callable[[],
 
 
 @contextmanager
-def seen_if_asked(title: str, parts: Parts) -> Iterator[page_file.Panel]:
+def seen_if_asked(panel: page_file.Panel) -> Iterator[None]:
     """A panel as it is declared, or what is drawn of it where a handout is asked for."""
-    panel = page_file.Panel(title, Node(), parts)
-    is_noted = parts is None and ASKED.get()
+    is_noted = panel.parts is None and ASKED.get()
     with noted(panel.seen) if is_noted else nullcontext():
-        yield panel
+        yield
 
 
 def handout(panels: Sequence[page_file.Panel]) -> None:
@@ -80,7 +79,8 @@ def collect(draw: Draw, parts: Parts, before: str) -> None:
     text = _("Panel {n} of {all}: {title}").format(n=at + 1, all=len(steps), title=title)
     st.progress(at / len(steps), text)
     ASKED.keep(True)
-    with seen_if_asked(title, parts) as panel:
+    panel = page_file.Panel(title, Node(), parts)
+    with seen_if_asked(panel):
         if parts is None:
             draw()
     ASKED.take()
@@ -153,7 +153,9 @@ def _asked() -> None:
 def _offer(panels: Sequence[page_file.Panel]) -> None:
     """The file, of the page as it stands now; how large it is, and when it was made."""
     made = datetime.now().astimezone()
-    written = page_file.page_file(_head(made), panels).encode("utf-8", "replace")
+    reads_input = any(panel.reads_input for panel in panels)
+    head = _head(made, reads_input=reads_input)
+    written = page_file.page_file(head, panels).encode("utf-8", "replace")
     name = _page()
     st.download_button(
         f"blockscope-{name}.html",
@@ -173,10 +175,11 @@ def _set_here() -> dict[str, object]:
     return {name: link.value(name) for name in link.here()}
 
 
-def _head(made: datetime) -> page_file.Head:
+def _head(made: datetime, *, reads_input: bool) -> page_file.Head:
     config = {name: value for name, value in link.config().flat().items() if value is not None}
     found = {name: link.value(name) for name in ABOUT} | config | _set_here()
     found["preset"] = pasted.called(found["preset"])
     settings = [(name, str(value)) for name, value in found.items()]
-    text = link.value("text") if link.value("input_kind") != "random" else ""
+    is_text = reads_input and link.value("input_kind") != "random"
+    text = link.value("text") if is_text else ""
     return page_file.Head(_(link.TITLE.get()), share.whole_link(), made, text, settings)

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.model.faults import N_
+from pages.show.seen import is_noted
 from pages.stage import present, progress
 from pages.stage.hidden import is_hidden
 from pages.words import glossary
@@ -142,11 +143,13 @@ def explained(concepts: Sequence[str], code: Code = (), *, key: str, beside: str
 def note(text: str) -> None:
     """A line beside a picture: as much of it as is read at a glance, the rest at its mark.
 
+    A file has all of it.
+
     In front of a class it is left out, as explanations are.
     """
     if present.is_on():
         return
-    shown, rest = at_a_glance(text)
+    shown, rest = (text, "") if is_noted() else at_a_glance(text)
     st.caption(shown, help=rest or None)
 
 

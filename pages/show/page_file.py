@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -47,11 +48,15 @@ class Part(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """The title of a panel, and its parts as it declares them, or else all that was seen of it."""
+    """The title of a panel, and its parts as it declares them, or else all that was seen of it.
+
+    `reads_input`: what goes into the model decides what it shows.
+    """
 
     title: str
     seen: Node
     parts: Callable[[], Iterable[Part]] | None = None
+    reads_input: bool = True
 
 
 def page_file(head: Head, panels: Sequence[Panel]) -> str:
@@ -138,8 +143,8 @@ class _Writer:
         block = node.block
         kind = block.WhichOneof("type") if block is not None else None
         if kind == "popover":
-            if block.popover.label == _("Explained"):  # and nothing of the others
-                self.explains.append(self.explanation(_texts(node)))
+            if block.popover.label == _("Explained"):  # as it opens, and nothing of the others
+                self.explains.append(self.explanation(islice(_texts(node), 1)))
             return
         before, after = _around(block, kind)
         yield before

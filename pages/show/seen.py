@@ -43,6 +43,12 @@ def noted(into: Node) -> Iterator[None]:
         del context.enqueue
 
 
+def is_noted() -> bool:
+    """Whether what is drawn goes into a file, where nothing opens under a pointer."""
+    context = get_script_run_ctx()
+    return context is not None and "enqueue" in vars(context)
+
+
 def _note(root: Node, message: Any) -> None:
     if message.WhichOneof("type") != "delta":
         return

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import streamlit as st
-from opened import assert_works, opened, press
+from opened import assert_works, opened, press, run
 
 from pages.show import page_file
 
@@ -29,7 +29,10 @@ def one_file(monkeypatch: pytest.MonkeyPatch, page: str, **query: object):
         found[label] = data
         return show(label, data, **how)
 
-    at = opened(page, preset=None, panel="all", **query)
+    at = opened(page, preset=None, **{"panel": "all", **query})
+    if "panel" in query:
+        at.session_state["take_away"] = True  # the fold is open
+        run(at)
     assert "one_file" not in {button.key for button in at.get("download_button")}
     monkeypatch.setattr(st, "download_button", note)
     press(at, "one_file_ask")
@@ -60,8 +63,9 @@ def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, page: 
 
 def test_a_handout_explains_each_concept_once_with_its_formulas(monkeypatch: pytest.MonkeyPatch):
     at, written = one_file(monkeypatch, "pages/masks.py", text="a b")
-    texts = {each.value for each in at.markdown if "#### " in each.value}
-    assert texts and all("\n$$" in text for text in texts if "$$" in text)
+    ways = (each for each in at.get("popover") if each.proto.popover.label == "Explained")
+    texts = {way.markdown[0].value for way in ways}  # of each panel that with which it opens
+    assert len(texts) > 2 and all("\n$$" in text for text in texts if "$$" in text)
     assert written.count("<h4>Source</h4>") == sum("#### Source" in text for text in texts)
     n_formulas = sum(len(page_file.FORMULA.findall(text)) for text in texts)
     assert written.count("<math") >= n_formulas > 10
@@ -76,6 +80,21 @@ def test_a_handout_holds_the_panels_that_are_chosen(monkeypatch: pytest.MonkeyPa
     press(at, "one_file_ask")
     (written,) = (data.decode() for data in found if isinstance(data, bytes))
     assert f"<h2>{second}</h2>" in written and f"<h2>{first}</h2>" not in written
+
+
+@pytest.mark.parametrize(
+    ("page", "panel", "ends"),
+    [
+        ("scaling", "transfer", "and the logits, start at zero."),
+        ("phases", "grokking", "The model is measured every"),
+    ],
+)
+def test_models_of_a_page_s_own_have_a_handout_with_whole_notes_and_no_input(
+    monkeypatch: pytest.MonkeyPatch, page: str, panel: str, ends: str
+):
+    _at, written = one_file(monkeypatch, f"pages/{page}.py", panel=panel)
+    assert ends in written and " …<" not in written
+    assert "<h4>Input</h4>" not in written and "<figure" in written
 
 
 def test_text_of_a_reader_is_text(monkeypatch: pytest.MonkeyPatch):
