@@ -186,7 +186,7 @@ def _on_a_line(found: Guessed, _: Translate) -> Picture:
         margin=(64, 40),
         height=HEIGHT,
         shapes=shapes,
-        xaxis={**_in_units(ask.unit), "range": [least, most]},
+        xaxis={**_in_units(ask.unit), "range": [least, most], "showline": True},
         yaxis={"visible": False, "range": [-1, 1]},
         **legend(),
     )

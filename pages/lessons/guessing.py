@@ -37,11 +37,12 @@ STILL_LACKING = {
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
     """What is given, the question, what can be answered, and the button that ends the guessing.
 
-    On a phone they stand at hand in a fold, which a tap opens once the text above it is read; not
-    what is higher than a screen. What is chosen redraws these alone: the page waits for the guess.
+    On a phone they stand at hand in a fold; not what is higher than a screen. It is open where no
+    panel stands above it, else a tap opens it once that is seen. What is chosen redraws these
+    alone: the page waits for the guess.
     """
     if is_at_hand(ask):
-        with at_hand(), st.expander(asked(ask), key="lesson_question"):
+        with at_hand(), st.expander(asked(ask), now.is_withheld, key="lesson_question"):
             st.fragment(_answers)(now, ask, run)
         return
     st.fragment(_answers)(now, ask, run)

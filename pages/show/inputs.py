@@ -17,6 +17,7 @@ from pages.server.settings import MAX_CHARACTERS, MAX_TOKENS
 from pages.show.controls import choose, slider, switch
 from pages.stage import interventions as changes
 from pages.stage import link, tokens, weights
+from pages.stage.phone import is_phone
 from pages.state.fields import CHAT, INPUT_KINDS, START, TEXT, samples
 from pages.state.labelled import pinned_token
 from pages.words import terms
@@ -146,6 +147,8 @@ def text_field(run: Run) -> None:
         placeholder=_("Type a sentence, in any language"),
         **written(run, link.view("text", link.value("text"))),
     )
+    if is_phone():
+        st.caption(_("Tap outside the field to apply the text."))
 
 
 def written(run: Run, view: dict[str, Any]) -> dict[str, Any]:
