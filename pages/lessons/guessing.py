@@ -19,6 +19,7 @@ from pages.figures.guess_cell import Table
 from pages.lessons import question, set_back, wall
 from pages.session.slot import Slot, shown_by
 from pages.show.chart import show
+from pages.show.explain import n_words
 from pages.show.phone import at_hand
 from pages.stage import led, link, progress
 from pages.stage.phone import is_phone
@@ -26,6 +27,7 @@ from pages.stage.progress import Now
 from pages.words.language import _, bracketed, say_fault
 
 ON = "lesson_on"  # the button that ends the guessing, and then leads on
+WORDS_ON_A_PHONE, WORDS_IN_A_LINE = 72, 8  # below the head of the page; each choice has a line
 POINT = 110  # pixels: a number with its two buttons
 LACKS_NUMBER = N_("Type a number first.")
 STILL_LACKING = {
@@ -37,15 +39,22 @@ STILL_LACKING = {
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
     """What is given, the question, what can be answered, and the button that ends the guessing.
 
-    On a phone they stand at hand in a fold; not what is higher than a screen. It is open where no
-    panel stands above it, else a tap opens it once that is seen. What is chosen redraws these
-    alone: the page waits for the guess.
+    On a phone they stand at hand in a fold; not what is higher than a screen. It is open where the
+    screen has room for both, else a tap opens it once what is above is read. What is chosen redraws
+    these alone: the page waits for the guess.
     """
     if is_at_hand(ask):
-        with at_hand(), st.expander(asked(ask), now.is_withheld, key="lesson_question"):
+        with at_hand(), st.expander(asked(ask), _has_room(now, ask), key="lesson_question"):
             st.fragment(_answers)(now, ask, run)
         return
     st.fragment(_answers)(now, ask, run)
+
+
+def _has_room(now: Now, ask: Ask) -> bool:
+    """Whether text and question are short, and no panel stands between them."""
+    said = (now.step.before, ask.question, *(option.label for option in ask.options))
+    n = sum(map(n_words, said)) + WORDS_IN_A_LINE * (len(ask.given) + len(ask.options))
+    return now.is_withheld and n <= WORDS_ON_A_PHONE
 
 
 def buttons(*, is_right: bool = False) -> AbstractContextManager[Any]:

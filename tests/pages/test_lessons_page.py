@@ -942,3 +942,12 @@ def test_a_step_shows_nothing_of_the_step_before_it():
     assert at.query_params["lesson_step"] == "3"
     drawn = {each.get("name") for each in figure(at, "depth_panels")["data"]}
     assert "previous settings" not in drawn
+
+
+@pytest.mark.parametrize(("step", "is_open"), [(0, False), (1, True)])
+def test_on_a_phone_a_question_is_open_where_text_and_question_have_room(step: int, is_open: bool):
+    at = opened(ATTENTION, **BY_HAND)
+    at.session_state["narrow_and_touched"] = True
+    visit(at, **BY_HAND, lesson_step=step)
+    (fold,) = (e.proto for e in at.get("expander") if "?" in e.label)
+    assert fold.expanded == is_open
