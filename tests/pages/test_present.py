@@ -26,12 +26,12 @@ def test_the_step_and_its_arithmetic_stand_alone():
     press(at, "step_on")
     assert at.query_params["attention_step"] == "mix"
     assert not at.get("popover")
-    assert any(each.value.startswith("**6/8** (layer 1, head 1) ") for each in at.markdown)
+    assert any(each.value.startswith("**6/8 · layer 1, head 1** ") for each in at.markdown)
 
 
 def test_the_steps_begin_with_what_goes_in():
     at = presented("pages/attention.py", panel="steps")
-    assert any(each.value.startswith("**0/8** ") for each in at.markdown)
+    assert any(each.value.startswith("**0/8 · ") for each in at.markdown)
     assert at.button(key="step_back").disabled
 
 

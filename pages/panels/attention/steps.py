@@ -213,8 +213,7 @@ def _on_one_screen(facts: HeadFacts, state: State) -> None:
             step_keys(facts)
     steps = steps_taken(facts.run.config)
     at, last = (matrices.number_of(step, steps) for step in (facts.step, steps[-1]))
-    said = bracketed(f"**{at}/{last}**", shared.called(facts))
-    sentence.markdown(sentences(said, says_step(facts)))
+    sentence.markdown(f"**{at}/{last} · {shared.called(facts)}** {says_step(facts)}")
     if step_picture.presented_size(facts).is_in_full:
         _step_large(facts, step_picture.presented, state)
         _in_numbers(arithmetic.in_short(facts, " · "))
