@@ -45,6 +45,14 @@ class Followed(NamedTuple):
         return sum(way.product for way in self.ways)
 
     @property
+    def last_steps(self) -> dict[int, float]:
+        """What it adds to the logit by each edge that enters it, the largest first."""
+        found: dict[int, float] = {}
+        for way in self.ways:
+            found[way.edges[-1]] = found.get(way.edges[-1], 0.0) + way.product
+        return dict(sorted(found.items(), key=lambda step: -abs(step[1])))
+
+    @property
     def edges(self) -> frozenset[int]:
         """All edges on its ways to the answer."""
         return frozenset(edge for way in self.ways for edge in way.edges)

@@ -122,6 +122,10 @@ def test_what_each_token_adds_sums_to_the_logits_of_the_model(circuit: Circuit):
         found = followed(facts)
         np.testing.assert_allclose(contributions(facts)[key], dense, rtol=1e-6)
         assert found.sum == pytest.approx(dense[CHARACTERS.index("}")].item(), rel=1e-6)
+        for i, value in found.last_steps.items():
+            start, _end, weight = facts.edges[i][:3]
+            assert value == pytest.approx(found.added[start.column][start.place] * weight)
+        assert sum(found.last_steps.values()) == pytest.approx(found.sum)
     logits = model(torch.tensor([facts.token_ids])).detach()[0, token]
     np.testing.assert_allclose(contributions(facts).sum(0), logits, rtol=1e-4)
     assert bracket_texts.opened(facts.token_ids) == 7

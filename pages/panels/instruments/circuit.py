@@ -11,7 +11,7 @@ from blocks.known.bracket_texts import CHARACTERS, opened
 from blocks.known.circuit import CircuitFacts, circuit_facts
 from blocks.known.circuit_parts import parts
 from blocks.known.faithful import faithful
-from blocks.known.followed import followed
+from blocks.known.followed import Followed, followed
 from blocks.known.recorded_circuits import N_TEXTS, control_of, recorded
 from blocks.known.sparse import CONFIG, KEPT_SHARE, Circuit, Part, SparseTraining
 from blocks.model.faults import N_
@@ -36,7 +36,7 @@ from pages.words.language import _, bracketed, enumeration, fill, literal, sente
 
 N_WEIGHTS = 2 * CONFIG.vocab_size * CONFIG.d_model + 4 * CONFIG.d_model**2
 CONTROL_SHARE = 0.15
-ROOM = 430  # pixels of the circuit before a class
+ROOM, ROOM_BELOW_CHOICE = 450, 335  # pixels of the pictures before a class
 Values = tuple[Circuit, frozenset[int], str, int, int | None, int]
 CODE = (sparse.keep_largest, pruned.prune, read.through_edges)
 kept_facts = lru_cache(maxsize=32)(circuit_facts)
@@ -83,10 +83,21 @@ def says_followed(facts: CircuitFacts) -> str:
         text = _("No path leads from {token} to the logit of {said}.")
         return text.format(token=name, said=literal(facts.said))
     text = _(
-        "The logit of {said} is {logit:.1f}; {token} adds {sum:+.1f} to it (paths: {n}), and "
-        "all other tokens together add {rest:+.1f}."
+        "The logit of {said} is {logit:.1f}. {token} adds {sum} to it, and all other tokens "
+        "together add {rest:+.1f}."
     )
-    return fill(text, found, said=literal(facts.said), token=name, n=len(found.ways))
+    return fill(text, found, said=literal(facts.said), token=name, sum=_says_sum(facts, found))
+
+
+def _says_sum(facts: CircuitFacts, found: Followed) -> str:
+    """What it adds to the answer, and by which nodes of the stream, where they are several."""
+    added = f"{found.sum:+.1f}"
+    by_node = _("{value:+.1f} through {node}")
+    terms = [
+        by_node.format(value=value, node=node_name(facts.edges[i].start))
+        for i, value in found.last_steps.items()
+    ]
+    return bracketed(added, enumeration(terms)) if len(terms) > 1 else added
 
 
 def says_marked(facts: CircuitFacts) -> str:
@@ -220,7 +231,9 @@ def read_whole(_run: None, state: State) -> None:
     with left:
         show(graph, *values, facts=kept_facts, key="circuit_graph", on_click=take_out, room=ROOM)
     with right:
-        show(votes, *values, facts=kept_facts, key="circuit_votes", room=ROOM)
+        if present.is_on():
+            _text_choice(facts)
+        show(votes, *values, facts=kept_facts, key="circuit_votes", room=ROOM_BELOW_CHOICE)
     st.markdown(says_marked(facts))
     if present.is_on():
         return
@@ -250,16 +263,12 @@ def _around(facts: CircuitFacts, values: Values) -> None:
 
 
 def _choices(facts: CircuitFacts, state: State) -> None:
+    if not present.is_on():
+        _text_choice(facts)
     with present.aside():
-        left, right = st.columns(2)
-        with left:
-            choose("circuit_text", _("Text"), TEXTS, label_of=str)
-        with right:
-            n, token, label = len(facts.tokens), facts.token, _("Selected token")
-            slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
         left, middle, right = st.columns(3)
         with left:
-            follows = FOLLOWED[: 2 + token + 1]
+            follows = FOLLOWED[: 2 + facts.token + 1]
             pick("circuit_follow", _("Follow"), follows, label_of=partial(_follow_name, facts))
         with middle:
             heads = map(str, sorted(facts.heads))
@@ -281,6 +290,17 @@ def _choices(facts: CircuitFacts, state: State) -> None:
             st.button(label, icon=icon, on_click=put, args=("circuit_without", ""), key="put_back")
         else:
             _offer(facts)
+
+
+def _text_choice(facts: CircuitFacts) -> None:
+    """The text and the token: before a class above the picture that has room for them."""
+    left, right = st.columns([2, 3] if present.is_on() else 2)
+    with left:
+        choice = pick if present.is_on() else choose
+        choice("circuit_text", _("Text"), TEXTS, label_of=str)
+    with right:
+        n, token, label = len(facts.tokens), facts.token, _("Selected token")
+        slide("circuit_token", label, range(n), token, label_of=partial(_token_name, facts))
 
 
 def _offer(facts: CircuitFacts) -> None:

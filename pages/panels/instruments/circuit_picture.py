@@ -22,10 +22,17 @@ COLUMNS = (
     (Column.LOGIT,),
 )
 BESIDE = {Column.TOKEN: "middle left", Column.LOGIT: "middle right"}  # others: above their lines
-TOWARDS_MIDDLE = ("top right", "top center", "top left")  # away from the names of the nodes
+CORNERS = {
+    "top left": (-1, -1),
+    "top right": (1, -1),
+    "bottom left": (-1, 1),
+    "bottom right": (1, 1),
+}
+ABOUT = (0.16, 0.06)  # from a mark to the middle of what is written at its corner
+ACROSS = (0.26, 0.055)  # what is written is as wide and as high
 LETTERS = {Column.QUERY: "q", Column.KEY: "k", Column.VALUE: "v"}
 ORDER = "([{<ab)]}>"
-ROW, HEAD_ROOM, FOOT = 30, 44, 10  # pixels
+ROW, HEAD_ROOM, FOOT = 30, 34, 10  # pixels
 THIN, THICK = 1.0, 6.0
 STILL, FLOWING = 0.2, 0.95  # how opaque a line is along which nothing, or something flows
 LARGE, SMALL = 12, 7  # pixels of the mark of a line that is lit, and of the others
@@ -78,8 +85,8 @@ def _goes_on(before: Node, after: Node) -> bool:
 def graph(facts: CircuitFacts, *, _: Translate) -> Picture:
     """All edges: as wide as their weight, lit where something flows to the token looked at.
 
-    Where a token is followed its ways alone are lit, each node has what the token adds to it, and
-    the strongest way has its weights.
+    Where a token is followed its ways alone are lit, with their weights where there is room, and
+    each node has what the token adds to it.
 
     A click on the mark of an edge returns its number, from 0.
     """
@@ -187,6 +194,7 @@ def _handles(
     ]
     lit = _lit(facts)
     middles = [_middle(i, edge, places) for i, edge in enumerate(facts.edges)]
+    corners = _corners(facts, middles, places)
     colors = [
         palette.BEFORE if i in facts.without else _color(edge.weight)
         for i, edge in enumerate(facts.edges)
@@ -196,8 +204,8 @@ def _handles(
         [y for _x, y in middles],
         customdata=[[i] for i in range(facts.n_edges)],
         mode="markers+text",
-        text=_written(facts),
-        textposition=[TOWARDS_MIDDLE[i % 3] for i in range(facts.n_edges)],
+        text=_written(facts, corners),
+        textposition=[corners.get(i, "top center") for i in range(facts.n_edges)],
         **marks.told(hovers),
         marker={
             "size": [LARGE if i in lit else SMALL for i in range(facts.n_edges)],
@@ -209,14 +217,43 @@ def _handles(
     )
 
 
-def _written(facts: CircuitFacts) -> list[str]:
-    """At each mark: the number of a weight that is out, and the weights of the strongest way."""
-    found = followed(facts)
-    strong = found.ways[0].edges if found and found.ways else ()
-    texts = [
-        f"<b>{edge.weight:.2f}</b>" if i in strong else "" for i, edge in enumerate(facts.edges)
-    ]
+def _written(facts: CircuitFacts, corners: dict[int, str]) -> list[str]:
+    """At each mark: the number of a weight that is out, and the weights of the ways followed."""
+    texts = [f"{edge.weight:.2f}" if i in corners else "" for i, edge in enumerate(facts.edges)]
     return [str(from_one(i)) if i in facts.without else text for i, text in enumerate(texts)]
+
+
+def _corners(
+    facts: CircuitFacts, middles: list[tuple[float, float]], places: dict[Node, tuple[float, float]]
+) -> dict[int, str]:
+    """At which corner of its mark each weight is written: off its line, and clear of the others.
+
+    The strongest way has all its weights, the other ways those for which there is room.
+    """
+    if not (ways := (found := followed(facts)) and found.ways):
+        return {}
+    corners: dict[int, str] = {}
+    lit = dict.fromkeys(i for way in ways for i in way.edges)  # the strongest way first
+    taken = [middles[i] for i in lit] + [(x, y - ABOUT[1]) for x, y in places.values()]
+    for i in lit:
+        start, end = (places[node][1] for node in facts.edges[i][:2])
+        off = ("bottom left", "top right") if end > start else ("top left", "bottom right")
+        spots = {corner: _spot(middles[i], corner) for corner in (*off, *CORNERS)}
+        free = [corner for corner, spot in spots.items() if _is_free(spot, taken)]
+        if free or i in ways[0].edges:
+            corners[i] = (*free, *off)[0]
+            taken.append(spots[corners[i]])
+    return corners
+
+
+def _spot(mark: tuple[float, float], corner: str) -> tuple[float, float]:
+    across, down = CORNERS[corner]
+    return mark[0] + across * ABOUT[0], mark[1] + down * ABOUT[1]
+
+
+def _is_free(spot: tuple[float, float], taken: list[tuple[float, float]]) -> bool:
+    (x, y), (wide, high) = spot, ACROSS
+    return not any(abs(x - a) < wide and abs(y - b) < high for a, b in taken)
 
 
 def _middle(i: int, edge: Edge, places: dict[Node, tuple[float, float]]) -> tuple[float, float]:
