@@ -59,6 +59,7 @@ def in_series(
     n_after: int = 0,
     costs: Sequence[float] = (),
     fewest: int = 1,
+    draws: Callable[[Sequence[T]], None] | None = None,
 ) -> Done[T]:
     """The first values of a series (all), behind a progress bar; kept for whoever asks again.
 
@@ -67,7 +68,7 @@ def in_series(
     for it; where a link has, it is offered, unless all of it is known. `each`: what one value is;
     `n_after`: how many steps another series goes on with, which is offered with it. `costs`: how
     long each value takes in proportion, where that differs; `fewest`: of how many on the page
-    shows something.
+    shows something; `draws` shows those so far whenever one is added.
     """
     n_all = series.n_steps if first is None else first
     what, known = (series, n_all), works().found(series)
@@ -88,7 +89,7 @@ def in_series(
         return more.found[len(found)] if len(more.found) > len(found) else more.place
 
     shown = _Progress(n_all, what, key, each, costs, n_known=len(known))
-    return _followed(next_of, shown, is_asked=True, fewest=fewest)
+    return _followed(next_of, shown, is_asked=True, fewest=fewest, draws=draws)
 
 
 def in_steps(
@@ -136,7 +137,12 @@ def n_finished(what: Hashable, key: str) -> int:
 
 
 def _followed(
-    next_of: Callable[[Sequence[T]], T | Place], shown: "_Progress", *, is_asked: bool, fewest: int
+    next_of: Callable[[Sequence[T]], T | Place],
+    shown: "_Progress",
+    *,
+    is_asked: bool,
+    fewest: int,
+    draws: Callable[[Sequence[T]], None] | None = None,
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
     n_all, what, key = shown.n_all, shown.what, shown.key
@@ -162,6 +168,8 @@ def _followed(
         else:
             found.append(value)
             _kept(key, "done").keep((what, len(found)))
+            if draws:
+                draws(found)
     shown.end(n_steps, shows_parts=n_steps >= fewest)
     return Done(found, n_steps < n_all)
 

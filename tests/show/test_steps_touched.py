@@ -46,3 +46,13 @@ def test_results_are_said_to_be_shown_only_where_some_are(is_paused: bool):
     for n_done, shows_parts in ((0, True), (1, False)):
         said = steps.says_left(n_done, 31, is_paused=is_paused, shows_parts=shows_parts)
         assert f"after {n_done} of 31" in said and "nothing to show yet" in said
+
+
+def test_each_value_that_is_added_is_drawn_with_those_before_it(monkeypatch):
+    monkeypatch.setattr(steps, "is_touched", lambda: False)
+    drawn: list[list[int]] = []
+    shown = steps._Progress(3, "counting", "counting")
+    done = steps._followed(
+        len, shown, is_asked=True, fewest=1, draws=lambda found: drawn.append([*found])
+    )
+    assert done.found == [0, 1, 2] and drawn == [[0], [0, 1], [0, 1, 2]]

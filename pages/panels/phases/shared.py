@@ -1,18 +1,20 @@
 """What the panels of phase changes share: a run that ships or is trained, and its clock."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from blocks.phases.clock import Clock
+from blocks.phases.clock import Clock, Kept
 from blocks.phases.facts import ClockFacts, clock_facts
 from blocks.phases.recorded import Series, recorded
 from blocks.training.tasks import MODULAR, TaskKind
 from pages.figures import palette
-from pages.figures.chart import Axis, Level
+from pages.figures.chart import Axis, Chart, Legend, Level, Look, line
+from pages.show.chart import show
 from pages.show.controls import slide
 from pages.show.parts import Controls
 from pages.show.steps import in_series, works
@@ -63,8 +65,24 @@ def says_untrained(series: Series) -> str | None:
     if found(series):
         return None
     return _(
-        "This run does not come with Blockscope. Training it here takes about a minute on one"
-        " core; then you can move through it step by step."
+        "This run does not come with Blockscope. Training it here takes a minute or more, and the "
+        "time left is shown meanwhile. Then you can move through it step by step."
+    )
+
+
+def so_far(series: Clock, kept: tuple[Kept, ...]) -> Chart:
+    """The losses of a training that is not at its end."""
+    return Chart(
+        _("Loss so far"),
+        pd.DataFrame(kept),
+        Axis(_("step"), (0, series.setup.steps[-1]), of="step"),
+        Axis(_("loss, nats"), from_0=True),
+        [
+            line("loss", Look(_("training examples"), palette.LEARNED)),
+            line("held_out_loss", Look(_("never seen"), palette.HELD_OUT)),
+        ],
+        hover=_("step {n}: {value}").format(n="{x}", value="{y:.3g}"),
+        legend=Legend.FOOT,
     )
 
 
@@ -79,7 +97,16 @@ def train(series: Series, place: str) -> None:
             key=f"phase_begin_{place}",
         )
         return
-    done = in_series(series, key=f"phase_steps_{place}", asked_by="train_phase")
+    bar, curve = st.container(), st.empty()
+
+    def draws(found: Sequence[Any]) -> None:
+        kept = tuple(each for each in found if isinstance(each, Kept))
+        if isinstance(series, Clock) and len(kept) > 1:
+            with curve:
+                show(so_far, series, kept, key=f"phase_so_far_{place}_{len(found)}")
+
+    with bar:
+        done = in_series(series, key=f"phase_steps_{place}", asked_by="train_phase", draws=draws)
     if len(done.found) == series.n_steps:
         st.rerun()
 
