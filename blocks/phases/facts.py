@@ -154,6 +154,13 @@ class SumFacts(ClockFacts):
         x, y = self.back["circle"][self.i][place][order].T.astype(float)
         return pd.DataFrame({"number": order, "x": x, "y": y})
 
+    def turned(self, place: int) -> Curve:
+        """By how many degrees each number is turned from 0 about the centre of its plane now."""
+        points = self.back["circle"][self.i][place].astype(float)
+        x, y = (points - points.mean(0)).T
+        angles: Curve = np.degrees(np.arctan2(y, x))
+        return (angles - angles[0]) % 360
+
     def wobble(self, place: int, i: int) -> float:
         """The standard deviation of the numbers' distances from their centre, by their mean.
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from opened import opened
 
@@ -59,17 +60,33 @@ def test_what_is_learned_is_said_first_and_what_the_curves_do_by_the_run():
 
 def test_a_circle_is_called_so_where_the_numbers_lie_on_one_and_its_neighbors_are_told():
     facts = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 2000)
-    assert "Neighbors on it differ by 5, because 5 · 12 = 1 · 59 + 1," in circle.says_circle(
-        (facts, 0)
-    )
+    said = "Neighbors on the circle differ by 5, because 5 · 12 = 1 · 59 + 1,"
+    assert said in circle.says_wobble((facts, 0))
     at_start = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 0)
     for scattered in ((facts, facts.keys.index(6)), (at_start, 0)):
         assert "do not lie on a circle" in circle.says_circle(scattered)
+        assert "Neighbors" not in circle.says_wobble(scattered)
     other = shared.facts_of(Clock(kind=TaskKind.MODULAR_SUBTRACTION), 2000)
-    assert "differ by 17, because 17 · 7 = 2 · 59 + 1," in circle.says_circle((other, 1))
-    assert "differ by 29, because 29 · 2 = 1 · 59 − 1," in circle.says_circle((other, 0))
+    assert "differ by 17, because 17 · 7 = 2 · 59 + 1," in circle.says_wobble((other, 1))
+    assert "differ by 29, because 29 · 2 = 1 · 59 − 1," in circle.says_wobble((other, 0))
     assert drawn(circle.spectrum(other)).parts["layout"]["barmode"] == "stack"
     assert drawn(circle.circle((facts, 0))).parts["layout"]["yaxis"]["scaleanchor"] == "x"
+
+
+def test_the_angles_of_two_numbers_make_that_of_the_answer():
+    for kind, sign in ((TaskKind.MODULAR_ADDITION, 1), (TaskKind.MODULAR_SUBTRACTION, -1)):
+        facts = shared.facts_of(Clock(kind=kind), 2000)
+        turned = facts.turned(0)
+        a, b = np.indices((59, 59))
+        off = (turned[a] + sign * turned[b] - turned[(a + sign * b) % 59] + 180) % 360 - 180
+        assert turned[0] == 0 and abs(off).mean() < 10  # a quarter turn by chance
+        said, made = circle.says_circle((facts, 0)), (turned[[41, 30][::sign]]).round()
+        assert f"{made[0]:.0f}°" in said and f"{made[1]:.0f}°" in said
+        names = {*drawn(circle.circle((facts, 0))).parts["data"][0]["text"]}
+        assert names >= {"0", "41", "30", {1: "12", -1: "48"}[sign]}
+    middle = shared.facts_of(Clock(kind=TaskKind.MODULAR_ADDITION), 800)
+    first = circle.says_circle((middle, 0)).split(". ")
+    assert "of 29 frequencies hold" in first[0] and first[1].startswith("At step 800, they hold")
 
 
 def test_the_share_of_a_dimension_is_that_of_every_feature():
@@ -80,6 +97,15 @@ def test_the_share_of_a_dimension_is_that_of_every_feature():
     said = superposition.says_toy(facts)
     assert f"{least}% to {most}%" in said if least < most else f"has {least}% of" in said
     assert drawn(superposition.polygon(facts)).parts["layout"]["yaxis"]["scaleanchor"] == "x"
+
+
+def test_a_training_that_is_under_way_shows_its_losses_so_far():
+    series = Clock(kind=TaskKind.INDUCTION)
+    kept = shared.found(series)[:5]
+    chart = shared.so_far(series, kept)
+    assert [*chart.rows["step"]] == [*series.setup.steps[:5]]
+    assert chart.x.ends == (0, series.setup.steps[-1])
+    assert [each.value for each in chart.series] == ["loss", "held_out_loss"]
 
 
 def test_what_is_not_learned_late_is_said_and_its_end_is_no_single_measurement():

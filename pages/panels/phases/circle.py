@@ -8,7 +8,7 @@ from blocks.phases import fourier
 from blocks.phases.clock import Clock
 from blocks.phases.facts import SumFacts
 from blocks.training.algorithms import MODULUS
-from blocks.training.tasks import MODULAR
+from blocks.training.tasks import MODULAR, TaskKind
 from pages.figures import palette
 from pages.figures.chart import Axis, Chart, Legend, Look, bars, line
 from pages.page.declared import Panel
@@ -20,6 +20,10 @@ from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
+QUESTIONS = {  # those that the curves of the same runs name first: a, b, the answer, the sign of b
+    TaskKind.MODULAR_ADDITION: (41, 30, 12, 1),
+    TaskKind.MODULAR_SUBTRACTION: (30, 41, 48, -1),
+}
 NAMED_EVERY = 3  # of the numbers on the circle: all would lie on each other
 ROUND_BELOW = 0.2  # the wobble of what is called a circle; that of scattered points is a half
 
@@ -66,11 +70,11 @@ def says_circle(drawn: tuple[SumFacts, int]) -> str:
     here = _("At step {step:,}, they hold {now}.")
     here = here.format(step=facts.now.step, now=percent(facts.key_share(facts.i)))
     here = "" if facts.now is facts.last else here
-    return sentences(said, _cut(facts), here, _says_round(drawn))
+    return sentences(said, here, _cut(facts), _says_round(drawn))
 
 
 def _says_round(drawn: tuple[SumFacts, int]) -> str:
-    """Why the numbers lie on a circle, where they do, and which lie side by side on it."""
+    """Why the numbers lie on a circle, where they do, and how one question is answered on it."""
     facts, place = drawn
     k, wobble = facts.keys[place], facts.wobble(place, facts.i)
     if wobble > ROUND_BELOW:
@@ -79,11 +83,37 @@ def _says_round(drawn: tuple[SumFacts, int]) -> str:
             "distances from the center have a standard deviation of {wobble} of their mean."
         )
         return text.format(k=k, wobble=percent(wobble))
-    step = min(pow(k, -1, MODULUS), pow(-k, -1, MODULUS))
     text = _(
         "The model turns each number into an angle and calculates with angles. That is why the "
-        "numbers lie on a circle in the plane of k = {k}. Neighbors on it differ by {step}, "
-        "because {step} · {k} = {turns} · 59 {one}, so their angles differ by 1/59 of a full turn."
+        "numbers lie on a circle in the plane of k = {k}."
+    )
+    return sentences(text.format(k=k), _says_angles(facts, place))
+
+
+def _says_angles(facts: SumFacts, place: int) -> str:
+    """Two measured angles, what they make together, and where the answer lies."""
+    text = _(
+        "Measured from 0, {a} lies at {of_a:.0f}° and {b} at {of_b:.0f}°. Their sum without full "
+        "turns is {together:.0f}°, and the answer {c} lies at {of_c:.0f}°."
+    )
+    a, b, c, sign = QUESTIONS[facts.clock.kind]
+    if sign < 0:
+        text = _(
+            "Measured from 0, {a} lies at {of_a:.0f}° and {b} at {of_b:.0f}°. Their difference "
+            "without full turns is {together:.0f}°, and the answer {c} lies at {of_c:.0f}°."
+        )
+    turned = facts.turned(place)
+    of_a, of_b, of_c = turned[a], turned[b], turned[c]
+    together = (of_a + sign * of_b) % 360
+    return text.format(a=a, b=b, c=c, of_a=of_a, of_b=of_b, of_c=of_c, together=together)
+
+
+def _says_neighbors(k: int) -> str:
+    """Which numbers lie side by side on the circle, and why."""
+    step = min(pow(k, -1, MODULUS), pow(-k, -1, MODULUS))
+    text = _(
+        "Neighbors on the circle differ by {step}, because {step} · {k} = {turns} · 59 {one}, so "
+        "their angles differ by 1/59 of a full turn."
     )
     one = "+ 1" if step * k % MODULUS == 1 else "− 1"
     return text.format(k=k, step=step, turns=round(step * k / MODULUS), one=one)
@@ -101,17 +131,19 @@ def _cut(facts: SumFacts) -> str:
 def says_wobble(drawn: tuple[SumFacts, int]) -> str:
     """How far from a circle the numbers are."""
     facts, place = drawn
+    wobble = facts.wobble(place, facts.i)
     text = _(
         "In the plane of k = {k}, the distances of the numbers from their center have a "
         "standard deviation that is {now} of their mean at step {step:,}. On a circle it "
         "would be 0%; at step 0 it is {first}."
     )
-    return text.format(
+    said = text.format(
         k=facts.keys[place],
-        now=percent(facts.wobble(place, facts.i)),
+        now=percent(wobble),
         step=facts.now.step,
         first=percent(facts.wobble(place, 0)),
     )
+    return sentences(said, _says_neighbors(facts.keys[place]) if wobble <= ROUND_BELOW else "")
 
 
 def frequency_choice(series: Clock, step: int, place: int) -> None:
@@ -127,7 +159,9 @@ def circle(drawn: tuple[SumFacts, int]) -> Chart:
     """The numbers in the plane in which one frequency turns in the end."""
     facts, place = drawn
     table, k = facts.circle(place), facts.keys[place]
-    has_name = table.index % NAMED_EVERY == 0
+    told = table["number"].isin([0, *QUESTIONS[facts.clock.kind][:3]])
+    beside = told.shift(fill_value=False) | told.shift(-1, fill_value=False)
+    has_name = told | (table.index % NAMED_EVERY == 0) & ~beside
     table["name"] = table["number"].astype(str).where(has_name & (table.index < MODULUS), "")
     most = 1.25 * float(abs(facts.back["circle"][facts.i, place]).max())
     text = _("Plane of k = {k}, step {step:,}")

@@ -209,8 +209,8 @@ def large(facts: ClockFacts) -> Chart:
     ]
     if isinstance(facts, SumFacts):
         losses += [
-            ("restricted", Look(_("restricted"), palette.NORM, dash="dot")),
-            ("excluded", Look(_("excluded"), palette.FEED_FORWARD, dash="dash")),
+            ("restricted", Look(_("restricted: key frequencies only"), palette.NORM, dash="dot")),
+            ("excluded", Look(_("excluded: without them"), palette.FEED_FORWARD, dash="dash")),
             ("guess", Look(_("blind guess"), palette.BEFORE, width=1, dash="dashdot")),
         ]
         table["guess"] = facts.guess
