@@ -15,7 +15,7 @@ from pages.panels.phases import shared
 from pages.show.choices import chooses
 from pages.show.parts import Beside, Controls, Note, Say, Shown
 from pages.state.values import State
-from pages.words.language import _
+from pages.words.language import _, sentences
 
 ROOM = 410  # pixels before a class
 STEPS = range(0, Dictionary.n_updates + 1, Dictionary.every)
@@ -54,19 +54,14 @@ def says_dictionary(facts: Facts) -> str:
     """How many true features have a direction of their own."""
     series, found, now = facts
     text = _(
-        "{true} known features are mixed into {dims} numbers. At step {step:,} the dictionary"
-        " has a direction for {n} of them (cosine above 0.9), and in the end for {last}; the "
-        "lowest cosine is then {worst:.3f}. It is given neither the number of features nor "
-        "their directions."
+        "{true} known features are mixed into {dims} numbers. The dictionary is given neither the "
+        "number of features nor their directions. In the end it has a direction for {last} of "
+        "them (cosine above 0.9), and the lowest cosine is {worst:.3f}."
     )
-    return text.format(
-        true=series.n_true,
-        dims=series.n_dims,
-        step=now.step,
-        n=now.n_found,
-        last=found[-1].n_found,
-        worst=found[-1].worst,
-    )
+    last = found[-1]
+    said = text.format(true=series.n_true, dims=series.n_dims, last=last.n_found, worst=last.worst)
+    here = _("At step {step:,} it has found {n}.").format(step=now.step, n=now.n_found)
+    return sentences(said, "" if now is last else here)
 
 
 def cosines(facts: Facts) -> Chart:
