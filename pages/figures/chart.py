@@ -133,7 +133,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Level:
-    """What the series are compared with: a dashed line across at `y`, or upright at `x`."""
+    """What the series are compared with: a dashed line across at `y`, or upright at `x`.
+
+    `is_named_left`: the name of an upright one ends at it instead of beginning there.
+    """
 
     y: float | None = None
     x: float | None = None
@@ -142,6 +145,7 @@ class Level:
     dash: str = "dash"
     plot: int = 0
     is_named_right: bool = False
+    is_named_left: bool = False
 
 
 @dataclass(frozen=True)

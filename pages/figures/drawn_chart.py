@@ -288,7 +288,7 @@ def _level_name(level: Level, chart: Chart) -> dict[str, Any]:
     value = float(level.x or 0) if level.y is None else level.y
     place, name = math.log10(value) if axis.is_log else value, plain(level.name)
     if level.y is None:
-        return _words(Words(name, place))
+        return _words(Words(name, place)) | ({"xanchor": "right"} if level.is_named_left else {})
     right = {"x": 1, "xanchor": "right"} if level.is_named_right else {}
     return marks.level_name(place, name, yref=_called("y", level.plot), **right)
 

@@ -51,7 +51,7 @@ def says_batch(found: Found) -> str:
         critical=fit(found).critical,
     )
     text = _(
-        "The noise scale of the gradients alone, B_simple, averages {simple:.0f} texts over "
+        "The noise scale of the gradients alone averages {simple:.0f} texts over "
         "all runs, which is {ratio:.1f} times the critical batch."
     )
     return sentences(said, text.format(simple=noise_scale(found), ratio=ratio(found)))
@@ -59,21 +59,17 @@ def says_batch(found: Found) -> str:
 
 def updates_chart(found: Found) -> Chart:
     """Updates to the loss, against the batch size."""
-    level = Level(x=fit(found).critical, name=_("critical batch"), color=palette.ATTENTION)
-    return _chart(
-        found, _("Updates needed for the same loss"), _("updates (logarithmic)"), 0, level
-    )
+    title, fitted = _("Updates needed for the same loss"), _("fit: Sₘᵢₙ + Eₘᵢₙ / B")
+    return _chart(found, title, _("updates (logarithmic)"), fitted, 0)
 
 
 def tokens_chart(found: Found) -> Chart:
     """Tokens to the loss, against the batch size."""
-    level = Level(x=noise_scale(found), name=_("noise scale"), color=palette.NORM, dash="dot")
-    return _chart(
-        found, _("Tokens needed for the same loss"), _("tokens (logarithmic)"), SEQ_LEN, level
-    )
+    title, fitted = _("Tokens needed for the same loss"), _("fit: Sₘᵢₙ · B + Eₘᵢₙ, in tokens")
+    return _chart(found, title, _("tokens (logarithmic)"), fitted, SEQ_LEN)
 
 
-def _chart(found: Found, title: str, axis: str, tokens: int, level: Level) -> Chart:
+def _chart(found: Found, title: str, axis: str, fitted: str, tokens: int) -> Chart:
     """`tokens`: of a text, where updates are told in tokens."""
     rows = pd.DataFrame([each for each in found if isfinite(each.updates)])
     sizes = np.geomspace(rows["batch_size"].min(), rows["batch_size"].max(), 40)
@@ -89,14 +85,28 @@ def _chart(found: Found, title: str, axis: str, tokens: int, level: Level) -> Ch
         tried_axis(_("batch size, in texts (logarithmic)"), "batch_size", rows["batch_size"]),
         Axis(axis, ends, is_log=True, said=size),
         [
-            line("y", Look(_("fit: S_min + E_min / B"), palette.ATTENTION), rows=curve),
+            line("y", Look(fitted, palette.ATTENTION), rows=curve),
             dots("y", Look(_("measured"), palette.PINNED, size=9)),
         ],
         hover="{batch_size:.0f}: {y:,.0f}",
         legend=Legend.FOOT,
         tall=330,
-        levels=[level],
+        levels=_levels(found),
     )
+
+
+def _levels(found: Found) -> list[Level]:
+    """The critical batch and the noise scale, the name of the smaller one to its left."""
+    is_left = ratio(found) < 1
+    critical, noise = fit(found).critical, noise_scale(found)
+    return [
+        Level(
+            x=critical, name=_("critical batch"), color=palette.ATTENTION, is_named_left=not is_left
+        ),
+        Level(
+            x=noise, name=_("noise scale"), color=palette.NORM, dash="dot", is_named_left=is_left
+        ),
+    ]
 
 
 def batch_rows(found: Found) -> pd.DataFrame:
@@ -107,7 +117,7 @@ def batch_rows(found: Found) -> pd.DataFrame:
             _("best learning rate"): [f"{each.rate:.2g}" for each in found],
             _("updates"): [f"{each.updates:.0f}" for each in found],
             _("tokens"): [size(each.updates * each.batch_size * SEQ_LEN) for each in found],
-            _("noise scale B_simple"): [f"{each.noise_scale:.0f}" for each in found],
+            _("noise scale (texts)"): [f"{each.noise_scale:.0f}" for each in found],
         }
     )
 

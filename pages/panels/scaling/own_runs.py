@@ -57,8 +57,8 @@ def with_known_truth() -> bytes:
 def says_fitted(facts: ValleyFacts) -> str:
     """The best size's power by both fits, and the floor."""
     text = _(
-        "The best size grows as C^{power} by the law and as C^{line} by the parabolas; the "
-        "floor is E = {floor}."
+        "The best size grows as C to the power {power} by the law and {line} by the parabolas; "
+        "the floor is E = {floor}."
     )
     return text.format(
         power=says_band(facts.fit.power, 4),
@@ -72,8 +72,8 @@ def says_truth(facts: ValleyFacts) -> str:
     text = _(
         "These {n} runs were computed, without noise, from the corrected Chinchilla law "
         "(Besiroglu et al. 2024): E = {e}, α = {alpha}, β = {beta}, so the best size grows as"
-        " C^{power:.4f}. Fitting the law recovers this; the parabolas, with the same sizes "
-        "for all budgets, do not."
+        " C to the power {power:.4f}. Fitting the law recovers this; the parabolas, with the same "
+        "sizes for all budgets, do not."
     )
     law = BESIROGLU
     return text.format(

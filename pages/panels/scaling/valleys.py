@@ -37,9 +37,9 @@ def says_valleys(facts: ValleyFacts) -> str:
     """With which power of the budget the best size grows, by both fits, and what that means."""
     text = _(
         "Each budget has a best size: a smaller model learns too little from more tokens, a larger "
-        "one sees too few. By the law, that size grows as C^{power}; by a parabola through each "
-        "valley, as C^{line}. At {flops} FLOPs it is N = {n}, trained on D = {d} tokens ({ratio} "
-        "tokens per parameter)."
+        "one sees too few. By the law, that size grows as C to the power {power}; by a parabola "
+        "through each valley, {line}. At {flops} FLOPs it is N = {n}, trained on D = {d} tokens "
+        "({ratio} tokens per parameter)."
     )
     n, d, ratio = facts.best_run
     said = text.format(
