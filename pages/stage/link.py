@@ -31,6 +31,7 @@ from pages.state.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.state.link_fields.cost import OF_SEVERAL_SECTIONS
 from pages.state.link_fields.home import FOLLOWERS as OF_A_LANGUAGE
 from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
+from pages.state.link_fields.scaling import OF_SEVERAL_SECTIONS as OF_A_MODEL_TRAINED
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
 from pages.state.link_fields.training import FOLLOWERS as OF_A_TRAINING
@@ -222,7 +223,7 @@ def take(name: str, key: str, moved_to: Any, shown: Any) -> None:
         before = state()
         change(name, moved_to)
         moves.note(key, shown_by(key), before, state())
-        if name in OF_SEVERAL_SECTIONS or value("lesson"):
+        if name in OF_SEVERAL_SECTIONS | OF_A_MODEL_TRAINED or value("lesson"):
             redraw_everything()
 
 

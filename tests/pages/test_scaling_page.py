@@ -1,8 +1,16 @@
 """The scaling lab: recorded valleys, larger runs foretold, the known floor, and a reader's runs."""
 
+import pytest
 from opened import assert_works, opened, run, said
 
 PAGE = "pages/scaling.py"
+
+
+@pytest.mark.parametrize("trains", [True, False])
+def test_settings_of_a_model_stand_where_it_is_to_be_trained(trains: bool):
+    at = opened(PAGE, panel="transfer", check_coordinates=trains)
+    assert_works(at)
+    assert any(each.label == "Preset" for each in at.selectbox) == trains
 
 
 def test_each_panel_opens_with_what_was_recorded():

@@ -5,6 +5,9 @@ from pages.server.readers import Field, choice, flag, within
 COUNTED, OPTIMIZERS = ("all", "inner"), ("adamw", "muon")
 TRADES = "repeated", "batch", "depth"
 
+# With these, the model of the sidebar is trained.
+OF_SEVERAL_SECTIONS = {"check_coordinates", "search_rates"}
+
 FIELDS: dict[str, Field] = {
     "size_counts": Field(choice(COUNTED), "all"),
     "train_valleys": Field(flag, False),
