@@ -11,12 +11,12 @@ from pages.words.language import _
 
 
 class Shown(NamedTuple):
-    """A panel: its title, its page, its name, and the preset that it opens with, if not its own."""
+    """A panel: its title, its page, its name, and what is set for it in its link."""
 
     title: str
     page: str
     panel: str
-    preset: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 class Week(NamedTuple):
@@ -134,18 +134,27 @@ WEEKS = (
         N_("What heads and layers are for"),
         ("induction", "induction-over-time", "superposition", "believe", "circuit"),
         (
-            Shown(N_("What is each head for?"), "attention", "head-probe", "induction"),
+            Shown(
+                N_("What is each head for?"), "attention", "head-probe", (("preset", "induction"),)
+            ),
             Shown(N_("Logit lens"), "gpt", "logit-lens"),
             Shown(N_("Why this answer and not that?"), "gpt", "two-answers"),
+            Shown(N_("Can a dictionary recover the features?"), "phases", "dictionary"),
         ),
+        "circuit",
     ),
     Week(
-        N_("Counting parameters and FLOPs"),
+        N_("Parameters, FLOPs and scaling laws"),
         (),
         (
             Shown(N_("Where are the parameters?"), "parameters", "breakdown"),
             Shown(N_("How many FLOPs?"), "cost", "flops"),
             Shown(N_("Cost of training"), "cost", "training"),
+            Shown(N_("Which model size is best for a given budget?"), "scaling", "valleys"),
+            Shown(
+                N_("What else could the compute buy?"), "scaling", "trades", (("trade", "batch"),)
+            ),
+            Shown(N_("Does a learning rate carry over?"), "scaling", "transfer"),
         ),
         "flops",
     ),
@@ -197,8 +206,8 @@ def _draw_week(i: int, week: Week) -> None:
                 _lesson(name, ":material/school:")
             for shown in week.panels:
                 lang = link.as_query().get("lang")
-                told = {"panel": shown.panel, "preset": shown.preset, "lang": lang}
-                query = {name: value for name, value in told.items() if value}
+                query = {"panel": shown.panel, **dict(shown.settings)}
+                query |= {"lang": lang} if lang else {}
                 path = progress.page_file(shown.page)
                 st.page_link(path, label=_(shown.title), query_params=query)
             if week.homework:
