@@ -25,6 +25,7 @@ from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
 from pages.server import cached
 from pages.session.slot import Slot
+from pages.show import believed
 from pages.show.chart import show
 from pages.show.explain import explained_at, note
 from pages.show.inputs import current_run, length_note, written
@@ -143,6 +144,7 @@ def its_way(run: Run, token: int, state: State) -> None:
     left, right = st.columns([4, 1])
     with left:
         note(sentences(graph.says_window(facts), graph.says_how_to_read(facts)))
+        believed.line(graph.PANEL.instruments)
     with right:
         concept = "contribution_graph"
         with st.container(horizontal=True, gap="xsmall", key="graph_explained"):
