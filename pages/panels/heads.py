@@ -102,11 +102,16 @@ def says_measures(facts: LayerHeads, head: int, token: int) -> str:
         "{called}, averaged over the queries that can attend to more than one key: entropy "
         "{entropy_bits:.2f} bits, distance {distance_tokens:.1f} tokens, weight {first_token:.2f} "
         "on the first token, {same_token:.2f} on the token itself, {previous_token:.2f} on the "
-        "previous token. The rows sum to between {row_sum_min:.3f} and {row_sum_max:.3f}. The "
-        "pinned token is {token:token}."
+        "previous token. {sums} The pinned token is {token:token}."
     )
+    sums = _("The rows sum to between {least} and {most}.")
+    least, most = (f"{row[name]:.3f}" for name in ("row_sum_min", "row_sum_max"))
+    if least == most:
+        sums = _("Every row sums to {least}.")
+    sums = sums.format(least=least, most=most)
     called = f"**{bracketed(called, name) if name else called}**"
-    return fill(text, row, called=called, token=told_apart(facts.run.input.labels)[token])
+    token_name = told_apart(facts.run.input.labels)[token]
+    return fill(text, row, called=called, sums=sums, token=token_name)
 
 
 def tiles_note(run: Run, n_heads: int, is_apart: bool = False) -> str:

@@ -11,6 +11,7 @@ from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.interventions import Intervention, patched_paths
 from blocks.observe.run import START as BEGIN
 from blocks.observe.run import Input, PaddingSide, Run
+from blocks.text.tokenizer import visible
 from blocks.text.words import first_words, words
 from pages.server import starts
 from pages.server.settings import MAX_CHARACTERS, MAX_TOKENS
@@ -192,7 +193,7 @@ def _tokens_note(run: Run) -> None:
             st.caption(said)
     if left_out:
         note = _("These characters are not in this model's vocabulary and were left out: {signs}.")
-        st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
+        st.info(note.format(signs=" ".join(literal(visible(sign)) for sign in left_out[:8])))
 
 
 def length_note(run: Run) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ def test_a_sign_the_model_has_no_token_for_is_named():
     at = opened(ENCODER, preset="sort", text="SORT me")
     assert_works(at)
     assert "vocabulary and were left out" in said(at) and "`S`" in said(at)
+    assert "`␣`" in said(at)
 
 
 def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():

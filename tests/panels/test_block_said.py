@@ -142,8 +142,11 @@ def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
     found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
     said = in_both(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
     assert said["en"].startswith("**Head 2 (induction 0.88)**, averaged over the queries that can ")
-    assert said["en"].endswith("sum to between 1.000 and 1.000. The pinned token is `an₂`.")
+    assert said["en"].endswith("Every row sums to 1.000. The pinned token is `an₂`.")
     assert said["zh"].startswith("**2 号头（归纳 0.88）**")
+    found = found.assign(row_sum_min=0.5, row_sum_max=2.0)
+    said = in_both(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
+    assert "The rows sum to between 0.500 and 2.000. " in said["en"]
 
 
 def test_what_an_encoder_expects(monkeypatch: pytest.MonkeyPatch):

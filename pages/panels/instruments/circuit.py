@@ -52,16 +52,17 @@ def says_circuit(facts: CircuitFacts) -> str:
     if facts.without:
         text = _(
             "Of {n_weights:,} weights, {n_edges} were left. With {n} of these removed, a new "
-            "measurement finds {now.accuracy:.1%} of the brackets right ({by_kind}) instead of "
+            "measurement finds {now.accuracy:.1%} of the brackets right instead of "
             "{whole.accuracy:.1%}, and a loss of {now.loss:.3f} nats instead of "
-            "{whole.loss:.3f}."
+            "{whole.loss:.3f}. Right answers by bracket: {by_kind}."
         )
     here, right = _("At the token {token} it answers {said}."), facts.right
     if right not in (None, facts.said):
         here = _("At the token {token} it answers {said}, which is wrong; it should be {right}.")
     if right is None:
         here = _("At the token {token} no bracket is open, so no answer is asked for.")
-    kinds = (f"{literal(kind)} {share:.0%}" for kind, share in facts.by_kind.items())
+    of_kind = _("{share:.0%} for {kind}")
+    kinds = (of_kind.format(share=x, kind=literal(kind)) for kind, x in facts.by_kind.items())
     by_kind = enumeration(kinds) if facts.without else ""
     said = fill(text, facts, n_weights=N_WEIGHTS, n=len(facts.without), by_kind=by_kind)
     token, said_right = _place(facts, facts.token), literal(right or "")
