@@ -25,9 +25,10 @@ from pages.show.ways import click_sets, way
 from pages.state import labelled
 from pages.state.link_fields.feed_forward import LIKELIEST
 from pages.state.values import State
-from pages.words.language import _, enumeration, fill, literal
+from pages.words.language import _, bracketed, enumeration, fill, literal
 
 ROW, NAMES, ROOMY = 22, 24, 64
+MOST_NAMED = 3  # tokens in the sentence
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.
 DIVERGING = (
     (0.0, "rgba(0, 114, 178, 1)"),
@@ -41,11 +42,11 @@ def says_unit(facts: UnitTokens) -> str:
     """What one unit answers to."""
     text = _(
         "Unit {unit:from_one} is active at {active_share:percent} of the tokens and saturated at "
-        "{saturated_share:percent}. It is strongest at {tokens} ({most:.2f})."
+        "{saturated_share:percent}. It is strongest at {tokens}."
     )
-    names = dict.fromkeys(facts.near["label"].head(3))
-    most = facts.strongest["hidden"].iloc[0]
-    return fill(text, facts, tokens=enumeration(map(literal, names)), most=most)
+    rows = facts.near.drop_duplicates("label").head(MOST_NAMED)
+    named = [bracketed(literal(row.label), f"{row.hidden:.2f}") for row in each_row(rows)]
+    return fill(text, facts, tokens=enumeration(named))
 
 
 def unit_choice(run: Run, _layer: int, _expert: int, _token: int, shown: int, state: State) -> None:
