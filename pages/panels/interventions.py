@@ -25,12 +25,13 @@ from pages.show.said import tell
 from pages.show.steps import in_steps
 from pages.show.views import pin_token
 from pages.stage import present, progress
+from pages.stage.phone import is_phone
 from pages.state import labelled
 from pages.state.values import State
-from pages.words.language import _, sentences
+from pages.words.language import _
 
 Found = tuple[float, ...]
-ROOM = 400  # pixels of a picture before a class, where more follows
+ROOM = 340  # pixels of a picture before a class, where more follows
 
 
 def ablation(*fields: str) -> Panel:
@@ -51,30 +52,31 @@ def what_if(run: Run, state: State) -> None:
     code = (Intervention.changed, output_change.output_change)
     with explained(("interventions",), code, key="changes"):
         draw = partial(_controls, run)
-        with present.aside():
-            phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
+        phone.folded(_("Change"), draw, key="change_fold", is_folded=_is_only_looked_at())
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run, state))
     if said := _not_applied(run):
         st.caption(said)
-    switch("each_in_turn", _("Ablate every head and every sub-layer in turn"))
-    if not state.each_in_turn:
-        if said := says_each_part(run):
+    with present.aside():
+        switch("each_in_turn", _("Ablate every head and every sub-layer in turn"))
+        if not state.each_in_turn and (said := says_each_part(run)):
             st.caption(said)
-    else:
+    if state.each_in_turn:
         each_in_turn(run.untouched, labelled.pinned_token(run, state))
 
 
 def _controls(run: Run) -> None:
-    with st.container(border=True):
+    """What is changed; before a class how it is changed waits in the sidebar."""
+    with st.container(border=not present.is_on()):
         controls.change_controls(run)
-        controls.other_text(run)
+        with present.aside():
+            controls.other_text(run)
         controls.made(run)
 
 
 def _not_applied(run: Run) -> str:
     """Where the change that the controls describe takes effect; empty once it is applied.
 
-    A class sees no controls.
+    A class is not told.
     """
     if present.is_on():
         return ""
@@ -102,8 +104,7 @@ def _tried(run: Run) -> Run:
 
 def what_moved(run: Run, token: int) -> None:
     """The output against that of the untouched model."""
-    said = words.sentence(run, token)
-    tell(sentences(words.changes(run), said) if present.is_on() else said)
+    tell(words.sentence(run, token))
     left, right = columns(2)
     with left:
         show(
@@ -137,12 +138,15 @@ def each_in_turn(run: Run, token: int) -> None:
         return
     tell(words.effect_sentence(run, token, found))
     shown, on_click = (run, token, found, words.marked(run)), partial(controls.switch_off, run)
-    left, right = columns([5, 3])
-    if has_heads(run):
-        with left:
-            show(draw_effects, *shown, True, key="effects", on_click=on_click)
-    with right:
-        show(draw_effects, *shown, False, key="part_effects", on_click=on_click)
+    if is_side_by_side(run):
+        show(draw_deep_effects, *shown, key="effects", on_click=on_click)
+    else:
+        left, right = columns([5, 3])
+        if has_heads(run):
+            with left:
+                show(draw_effects, *shown, True, key="effects", on_click=on_click)
+        with right:
+            show(draw_effects, *shown, False, key="part_effects", on_click=on_click)
     if has_heads(run):
         note(says_scales(run, found))
 
@@ -165,6 +169,11 @@ def has_heads(run: Run) -> bool:
     return any(part.head is not None for part in heads_of(run.config))
 
 
+def is_side_by_side(run: Run) -> bool:
+    """Whether heads and whole parts of many layers are one picture, a column for each layer."""
+    return labelled.is_deep(run) and has_heads(run) and not is_phone()
+
+
 def says_scales(run: Run, found: Found) -> str:
     """How far the two color scales reach."""
     heads, parts = measured.reach(run, found)
@@ -181,6 +190,29 @@ def draw_effects(
         title = _("Change after {token} with each head ablated alone")
     title = title.format(token=token_label(run.input.labels[token]))
     return grid(run, found, marked, of_heads=of_heads, title=title, unit=words.unit(run))
+
+
+def draw_deep_effects(run: Run, token: int, found: Found, marked: tuple[int, ...]) -> Picture:
+    """All heads and all whole parts of many layers, each switched off alone."""
+    title = _("Change after {token} with each head and each sub-layer ablated alone")
+    title = title.format(token=token_label(run.input.labels[token]))
+    return deep_grid(run, found, marked, title=title, unit=words.unit(run))
+
+
+def deep_grid(
+    run: Run,
+    found: Sequence[float],
+    marked: tuple[int, ...],
+    *,
+    title: str,
+    unit: str,
+    is_signed: bool = False,
+) -> Picture:
+    """What heads and whole parts of many layers are worth: a cell each."""
+    heads, parts = (_cells(run, found, marked, of_heads=of_heads) for of_heads in (True, False))
+    return interventions_picture.deep(
+        heads, parts, title=title, unit=unit, is_signed=is_signed, _=_
+    )
 
 
 def grid(

@@ -202,6 +202,11 @@ def row_share(run: Run, token: int) -> float:
     return (token + 0.5) / len(run.input.labels)
 
 
+def is_deep(run: Run) -> bool:
+    """Whether its layers stand side by side: one below the other they would fill no screen."""
+    return run.config.n_layers > FEW_LAYERS
+
+
 def window(run: Run, token: int, most: int = WINDOW) -> slice:
     """The tokens that have room in a large picture: of a long text those around the pinned one."""
     n = len(run.input.labels)

@@ -77,6 +77,24 @@ def of_all(effect: np.ndarray) -> interventions_picture.Cells:
     return interventions_picture.Cells(effect, columns, ("head",) * n, tuple(range(n)), (rows,))
 
 
+def test_of_many_layers_heads_and_whole_parts_are_one_picture_and_the_strongest_are_written():
+    effect = np.zeros((30, 3), dtype=np.float32)
+    effect[23, 1], effect[24, 2], effect[3, 0] = 2.86, -1.07, 0.01
+    heads = of_all(effect)
+    parts = of_all(10 * effect[:, :2])._replace(numbers=(*range(90, 150),), marked=(136,))
+    picture = interventions_picture.deep(heads, parts, title="t", unit="u", is_signed=True, _=same)
+    checked(picture)
+    drawn = raw(picture)
+    said = {(note["x"], note["y"]): note["text"] for note in drawn["layout"]["annotations"]}
+    assert said == {(23, 1): "2.9", (24, 2): "-1.1", (23, 4.6): "29"}
+    of_heads, of_parts = drawn["data"][2:]
+    assert (of_heads["x"][0], of_heads["y"][:3]) == (0, [0, 1, 2])
+    at = [of_parts["x"], of_parts["y"], [row[0] for row in of_parts["customdata"]]]
+    assert (23, 4.6, 137) in set(zip(*at, strict=True))
+    heat = raw(interventions_picture.deep(heads, parts, title="t", unit="u", _=same))["data"][1]
+    assert heat["colorbar"]["ticktext"] == ["0", "29"]
+
+
 def test_many_parts_stay_small():
     effect = np.random.default_rng(0).random((48, 26)).astype(np.float32)
     picture = interventions_picture.grid(of_all(effect), **SAID, _=same)

@@ -31,9 +31,26 @@ def test_the_panel_that_changes_the_model_says_so_alone():
     at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2)
     assert "chosen above (layer 2, head 3 → zeros" in said(at) and "is not among them" in said(at)
     at = visit(at, **changed, panel="ablation", change_layer=1, change_head=2, present=True)
-    assert "Changed inside the model (1): layer 1, head 1 → zeros" in said(at)
+    assert said(at).count("In layer 1, head 1 is replaced with zeros (switched off).") == 1
     assert "is not among them" not in said(at)
     assert "Changes inside" in said(visit(at, **changed, panel="next"))
+
+
+def test_the_panel_begins_with_the_head_that_is_looked_at():
+    at = opened(GPT, preset=None, panel="ablation", layer=2, head=3)
+    assert "In layer 3, head 4 is replaced with zeros" in said(at)
+    at = visit(at, preset=None, panel="ablation", layer=2, head=3, change_layer=1)
+    assert "In layer 2, head 4" in said(at)
+
+
+def test_a_class_sees_where_and_not_how_to_change_it():
+    at = opened(GPT, preset=None, panel="ablation", present=True)
+    assert_works(at)
+    aside = [each.key for kind in ("selectbox", "toggle") for each in at.sidebar.get(kind)]
+    keys = [each.key for kind in ("selectbox", "toggle") for each in at.get(kind)]
+    for name, is_aside in (("change_layer", False), ("change_head", False), ("each_in_turn", True)):
+        assert any(key.startswith(name) for key in keys)
+        assert any(key.startswith(name) for key in aside) == is_aside
 
 
 def test_a_lesson_that_asks_for_no_change_folds_the_controls():

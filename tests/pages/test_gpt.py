@@ -321,6 +321,17 @@ def test_two_answers_are_weighed_directly_by_ablation_and_by_patching():
     assert_works(at)
 
 
+def test_the_strongest_head_is_switched_off_in_the_panel_for_that():
+    asked = {"preset": None, "text": " The cat saw a dog. The dog saw a", "present": True}
+    at = opened(GPT, **asked, panel="two-answers")
+    told = re.search(r"Of all heads, (layer \d+, head \d+)", said(at))[1]
+    assert "This head raises" not in said(at)  # a class reads two lines
+    press(at, "without_strongest")
+    assert_works(at)
+    assert at.query_params["panel"] == "ablation"
+    assert f"In {told} is replaced with zeros" in said(at)
+
+
 def test_another_of_the_offered_answers_is_weighed_with_what_was_measured(monkeypatch):
     cat, saw, a = pocket("stories-en-zh").tokenizer.encode(" cat saw a")
     asked = {"text": " The cat saw a dog. The dog saw a", "answer_a": cat, "answer_b": saw}

@@ -31,13 +31,14 @@ from pages.show.interventions import controls, words
 from pages.show.said import say
 from pages.show.steps import in_steps
 from pages.show.tables import show_table
-from pages.stage import link, tokens
+from pages.stage import link, present, tokens
+from pages.stage.press import press
 from pages.state import labelled
 from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
-ROOM = 455  # pixels of a picture before a class
+ROOM = 440  # pixels of a picture before a class
 LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120
 LABELS = {
@@ -59,6 +60,14 @@ OF_PARTS = {
     "patching": N_(
         "How far the logit difference falls when each sub-layer's output is replaced by its "
         "output on the other text"
+    ),
+}
+OF_ALL = {
+    "direct": N_("What each head and each sub-layer adds to the logit difference"),
+    "ablation": N_("How far the logit difference falls without each head and each sub-layer"),
+    "patching": N_(
+        "How far the logit difference falls when each output is replaced by its value on the "
+        "other text"
     ),
 }
 
@@ -168,6 +177,23 @@ def answer_facts(
 
 def says_answers(facts: AnswerFacts) -> str:
     """The difference, which heads speak most for A and for B, and what they do to each."""
+    heads = [_for_a(facts), _for_b(facts)]
+    taken = (
+        _("The mean over the vocabulary has been subtracted from each logit here.")
+        if any(heads)
+        else ""
+    )
+    return sentences(_difference(facts), _so_far(facts), *heads, taken)
+
+
+def says_shortly(facts: AnswerFacts) -> str:
+    """For a class: the difference, and which head speaks most for A."""
+    head = facts.strongest(is_head=True)
+    strongest = "" if head is None else _strongest(facts, head)
+    return sentences(_difference(facts), _so_far(facts), strongest)
+
+
+def _difference(facts: AnswerFacts) -> str:
     text = _(
         "After {token}: {a} {p_a}, {b} {p_b}. The logit of {a} is {size:.2f} above that of {b}."
     )
@@ -175,20 +201,13 @@ def says_answers(facts: AnswerFacts) -> str:
         text = _(
             "After {token}: {a} {p_a}, {b} {p_b}. The logit of {a} is {size:.2f} below that of {b}."
         )
-    said = text.format(
+    return text.format(
         token=literal(facts.run.input.labels[facts.position]),
         size=facts.size,
         p_a=percent(facts.probabilities[0]),
         p_b=percent(facts.probabilities[1]),
         **_named(facts),
     )
-    heads = [_for_a(facts), _for_b(facts)]
-    taken = (
-        _("The mean over the vocabulary has been subtracted from each logit here.")
-        if any(heads)
-        else ""
-    )
-    return sentences(said, _so_far(facts), *heads, taken)
 
 
 def _named(facts: AnswerFacts) -> dict[str, str]:
@@ -207,7 +226,11 @@ def _for_a(facts: AnswerFacts) -> str:
     head = facts.strongest(is_head=True)
     if head is None:
         return ""
-    effect = facts.effects[head]
+    repaired = _repaired(facts, head) if facts.method == "ablation" else ""
+    return sentences(_strongest(facts, head), _does(facts, head), repaired)
+
+
+def _strongest(facts: AnswerFacts, head: int) -> str:
     text = {
         "direct": _("Of all heads, {head} adds most to the difference: {effect:.2f}."),
         "ablation": _(
@@ -220,15 +243,13 @@ def _for_a(facts: AnswerFacts) -> str:
             "{left:.2f}."
         ),
     }[facts.method]
-    said = text.format(
+    return text.format(
         head=words.part_called(facts.run, head),
-        effect=effect,
+        effect=facts.effects[head],
         before=facts.difference,
         left=facts.left(head),
         other=facts.other or 0.0,
     )
-    repaired = _repaired(facts, head) if facts.method == "ablation" else ""
-    return sentences(said, _does(facts, head), repaired)
 
 
 def _does(facts: AnswerFacts, head: int) -> str:
@@ -314,7 +335,8 @@ def what_decides(run: Run, state: State) -> None:
     code = (logit_difference.direct, linear)
     place = explained(("two_answers", "interventions"), code, key="two_answers")
     a, b = chosen(run, position, state)
-    method = choices(run, position, a, b, state)
+    row = st.container(horizontal=True, vertical_alignment="center")
+    method = choices(run, position, a, b, state, row)
     other = other_input(run, a, b, state) if method == "patching" else None
     if other == run.input:
         place.info(
@@ -330,16 +352,10 @@ def what_decides(run: Run, state: State) -> None:
         return
     shown = run, position, a, b, method, len(done.found) if done else 0, other
     with place:
-        say(says_answers, *shown, facts=answer_facts)
-    left, right = columns([5, 3])
-    marked, on_click = words.marked(run), partial(controls.switch_off, run)
-    if interventions.has_heads(run):
-        with left:
-            show(
-                draw_effects, *shown, marked, True, key="answer_heads", on_click=on_click, room=ROOM
-            )
-    with right:
-        show(draw_effects, *shown, marked, False, key="answer_parts", on_click=on_click, room=ROOM)
+        say(says_shortly if present.is_on() else says_answers, *shown, facts=answer_facts)
+    pictures(run, shown)
+    with row if present.is_on() else st.container():
+        way_to_switch_off(answer_facts(*shown))
     note(
         _(
             "Blue favors A, orange favors B. Heads and whole sub-layers have separate color "
@@ -349,10 +365,38 @@ def what_decides(run: Run, state: State) -> None:
     show_table(table(answer_facts(*shown)), key="answer_table", n_names=2, height=318)
 
 
-def choices(run: Run, position: int, a: int, b: int, state: State) -> str:
-    """The two answers, and how each part is weighed."""
+def pictures(run: Run, shown: tuple[Any, ...]) -> None:
+    """Heads and whole parts: of many layers in one picture, or else beside each other."""
+    look: dict[str, Any] = {"on_click": partial(controls.switch_off, run), "room": ROOM}
+    marked = words.marked(run)
+    if interventions.is_side_by_side(run):
+        show(draw_all_effects, *shown, marked, key="answer_heads", **look)
+        return
+    left, right = columns([5, 3])
+    if interventions.has_heads(run):
+        with left:
+            show(draw_effects, *shown, marked, True, key="answer_heads", **look)
+    with right:
+        show(draw_effects, *shown, marked, False, key="answer_parts", **look)
+
+
+def way_to_switch_off(facts: AnswerFacts) -> None:
+    """To what happens without the head that speaks most for A."""
+    number = facts.strongest(is_head=True)
+    if number is None:
+        return
+    part = heads_of(facts.run.config)[number]
+    label = _("Switch off head {head} of layer {layer}").format(
+        head=from_one(part.head or 0), layer=from_one(part.layer)
+    )
+    press(label, "without_strongest", controls.try_without, part, icon="power_settings_new")
+
+
+def choices(run: Run, position: int, a: int, b: int, state: State, row: Any) -> str:
+    """The two answers, and how each part is weighed; `row`: for the latter before a class."""
     ids = offered(run, position, a, b)
-    for_a, for_b, for_method = st.columns([2, 2, 4])
+    places = [st.sidebar, st.sidebar, row] if present.is_on() else st.columns([2, 2, 4])
+    for_a, for_b, for_method = places
     for column, name, label, shown in (
         (for_a, "answer_a", _("Answer A"), a),
         (for_b, "answer_b", _("Answer B"), b),
@@ -369,9 +413,10 @@ def choices(run: Run, position: int, a: int, b: int, state: State) -> str:
             methods,
             format_func=lambda name: _(LABELS[name]),
             required=True,
+            label_visibility="collapsed" if present.is_on() else "visible",
             **link.view("decided_by", method, (methods, current_language())),
         )
-        if said := says_each_part(run) if method == "direct" else "":
+        if said := says_each_part(run) if method == "direct" and not present.is_on() else "":
             st.caption(said)
     return method
 
@@ -409,6 +454,20 @@ def draw_effects(*shown: Any) -> Picture:
         marked,
         of_heads=of_heads,
         title=_((OF_HEADS if of_heads else OF_PARTS)[facts.method]),
+        unit=_("logit difference"),
+        is_signed=True,
+    )
+
+
+def draw_all_effects(*shown: Any) -> Picture:
+    """The same of many layers, with heads and whole parts in one picture."""
+    *values, marked = shown
+    facts = answer_facts(*values)
+    return interventions.deep_grid(
+        facts.run,
+        facts.effects.tolist(),
+        marked,
+        title=_(OF_ALL[facts.method]),
         unit=_("logit difference"),
         is_signed=True,
     )

@@ -17,7 +17,7 @@ from pages.figures.counting import from_one
 from pages.show.controls import choose, pick, switch
 from pages.show.interventions import words
 from pages.stage import interventions as state
-from pages.stage import link
+from pages.stage import link, present
 from pages.stage.press import press
 from pages.state import labelled
 from pages.words.language import _, listing, sentences
@@ -26,9 +26,12 @@ PANEL = "ablation"
 
 
 def change_controls(run: Run) -> None:
-    """What to change, how, and where; a button does it."""
-    config = run.config
-    columns = st.columns([5, 2, 2, 5], vertical_alignment="bottom")
+    """What to change, how, and where; a button does it.
+
+    Before a class how and at which token wait in the sidebar.
+    """
+    config, is_on = run.config, present.is_on()
+    columns = st.columns([5, 2, 2, 3 if is_on else 5], vertical_alignment="bottom")
     with columns[0]:
         pick(
             "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
@@ -38,10 +41,12 @@ def change_controls(run: Run) -> None:
     with columns[2]:
         if _part(run) is Part.HEAD:
             _number("change_head", _("head"), config.n_heads, _head(run))
-    with columns[3]:
+    with st.sidebar if is_on else columns[3]:
         switch("change_here", _("only at the pinned token"))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    how = st.sidebar if is_on else st.container(horizontal=True, vertical_alignment="bottom")
+    with how:
         choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
+    with columns[3] if is_on else how:
         press(_("Apply"), "change_it", state.add, chosen(run), icon="edit", type="primary")
 
 
@@ -52,11 +57,16 @@ def _part(run: Run) -> Part:
 
 
 def _layer(run: Run) -> int:
-    return min(link.value("change_layer"), run.config.n_layers - 1)
+    """The reader's, or the one that is looked at."""
+    asked = link.value("change_layer")
+    looked_at = labelled.selected_layer(run, link.now())
+    return looked_at if asked is None else min(asked, run.config.n_layers - 1)
 
 
 def _head(run: Run) -> int:
-    return min(link.value("change_head"), run.config.n_heads - 1)
+    asked = link.value("change_head")
+    looked_at = labelled.selected_head(run, link.now())
+    return looked_at if asked is None else min(asked, run.config.n_heads - 1)
 
 
 def _number(name: str, label: str, n: int, shown: int) -> None:
@@ -134,12 +144,28 @@ def switch_off(run: Run, customdata: list[Any]) -> None:
     The controls describe it from then on.
     """
     part = heads_of(run.config)[int(customdata[0])]
+    _choose(part)
+    if part in state.asked():
+        state.remove(part)
+    else:
+        state.add(part)
+
+
+def try_without(part: Intervention) -> None:
+    """Lead to the panel that shows what happens without a part.
+
+    Where others are changed already, it joins them, or else the panel would show them alone.
+    """
+    _choose(part)
+    if state.asked():
+        state.add(part)
+    link.change("panel", PANEL)
+    link.redraw_everything()
+
+
+def _choose(part: Intervention) -> None:
     link.change("change_part", str(part.part))
     link.change("change_layer", part.layer)
     link.change("change_head", part.head or 0)
     link.change("change_kind", str(part.kind))
     link.change("change_here", False)
-    if part in state.asked():
-        state.remove(part)
-    else:
-        state.add(part)

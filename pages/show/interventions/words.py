@@ -48,17 +48,35 @@ def change(run: Run, made: Intervention) -> str:
         said = _(STACKS[made.stack]).format(part=said)
     if made.token is None:
         return said
+    n, token = _at(run, made)
+    return _("{change} at token {n}, {token}").format(change=said, n=n, token=token)
+
+
+def _at(run: Run, made: Intervention) -> tuple[int, str]:
+    """The number of the token that is changed, and what stands there; 0 where all are."""
+    if made.token is None:
+        return 0, ""
     token = literal(run.input.labels[made.token])
     if made.kind is InterventionKind.PATCH and run.other:
         token = f"{token} ← {literal(run.other.labels[made.token])}"
-    return _("{change} at token {n}, {token}").format(change=said, n=made.token + 1, token=token)
+    return from_one(made.token), token
 
 
-def changes(run: Run) -> str:
-    """What was changed, where no control says it."""
+def what_changed(run: Run) -> str:
+    """What was changed, in a whole sentence where it is one thing."""
     made, n = run.interventions[:MOST_NAMED], len(run.interventions)
-    named = [*(change(run, each) for each in made), *["…"] * (n > MOST_NAMED)]
-    return _("Changed inside the model ({n}): {made}.").format(n=n, made=listing(named))
+    if n > 1:
+        named = [*(change(run, each) for each in made), *["…"] * (n > MOST_NAMED)]
+        return _("Changes inside the model ({n}): {made}.").format(n=n, made=listing(named))
+    (each,) = made
+    where = _("layer {layer}").format(layer=from_one(each.layer))
+    if each.stack:
+        where = _(STACKS[each.stack]).format(part=where)
+    text = _("In {where}, {part} is replaced with {kind}.")
+    if each.token is not None:
+        text = _("In {where}, {part} is replaced with {kind} at token {n}, {token}.")
+    n, token = _at(run, each)
+    return text.format(where=where, part=part_named(each), kind=kind(each.kind), n=n, token=token)
 
 
 def part_named(made: Intervention) -> str:
@@ -97,21 +115,21 @@ def left_out(run: Run) -> str:
 
 def sentence(run: Run, token: int) -> str:
     """What is changed, and what that did to the output, in this run."""
-    moved = measured.moved(run)
-    made = listing(change(run, each) for each in run.interventions)
-    made = _("The change measured here: {made}.").format(made=made)
+    moved, made = measured.moved(run), what_changed(run)
     if max(moved) < NOTHING:
         return sentences(made, _("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
     text = ngettext(
-        "The output changed at {changed} of {n} token, most at {token}: {value:.3g} {unit}.",
-        "The output changed at {changed} of {n} tokens, most at {token}: {value:.3g} {unit}.",
+        "The output changed at {changed} of {n} token, most at token {most}, {token}: "
+        "{value:.3g} {unit}.",
+        "The output changed at {changed} of {n} tokens, most at token {most}, {token}: "
+        "{value:.3g} {unit}.",
         len(moved),
     )
     changed = sum(value > NOTHING for value in moved)
-    label = literal(f"{most + 1} · {run.input.labels[most]}")
+    label, value = literal(run.input.labels[most]), moved[most]
     said = text.format(
-        n=len(moved), changed=changed, token=label, value=moved[most], unit=unit(run)
+        n=len(moved), changed=changed, most=from_one(most), token=label, value=value, unit=unit(run)
     )
     return sentences(made, said, _at_pinned(run, token))
 
