@@ -10,11 +10,14 @@ from pages.figures import marks, palette
 from pages.figures.axes import AS_WIDE, AXIS, BARE
 from pages.figures.described import SAID
 from pages.figures.theme import ACROSS, EDGE, HIDDEN_AXIS, TILES, TITLE, Picture, Translate, figure
+from pages.figures.token_axis import label_room, token_ticks
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
 OVERVIEW_WIDTH, LEAST_TITLED = 430, 40  # between a phone and half a desk
 PROJECTED = 1200  # pixels of a projector
+MOST_TOKENS, TOKEN = 16, 10  # that are named at a tile; pixels of a name
+SLANTED = {"tickangle": -55, "automargin": False}
 
 
 class Names(NamedTuple):
@@ -38,6 +41,7 @@ def overview(
     width: int = OVERVIEW_WIDTH,
     is_alone: bool = False,
     names: Names | None = None,
+    tokens: Sequence[str] = (),
     _: Translate,
 ) -> Picture:
     """All heads on one scale; a click on a tile returns its head as customdata.
@@ -47,7 +51,8 @@ def overview(
     `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right);
     `width`: pixels that the picture is likely to have; `is_alone`: it stands alone in its row on a
     projector; `names`: what its rows and columns are,
-    where tiles have no room for a title each.
+    where tiles have no room for a title each; `tokens`: named beside and below the tiles, of which
+    each cell is one of them.
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
     gap = codes.shape[0] // n_rows - side
@@ -58,14 +63,19 @@ def overview(
     if names:
         across = _ticks(names.across, names.columns, side, side + 1, 0)
         down = _ticks(names.down, names.rows, side, side + gap, gap)
+    foot = AXIS if names else EDGE
+    if tokens:
+        foot = label_room(tokens)
+        across = {**_of_tokens(tokens, [i * (side + 1) for i in range(columns)]), **SLANTED}
+        down = _of_tokens(tokens, [i * (side + gap) + gap for i in range(n_rows)])
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one color scale"),
         height=TITLE
         + int(width / columns * (1 + gap / side) * n_rows)
         + 12
-        + (AXIS if names else 0),
-        margin=(TITLE, AXIS if names else EDGE),
+        + (foot if names or tokens else 0),
+        margin=(TITLE, foot),
         xaxis={**across, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
         yaxis={**down, **AS_WIDE, "range": [codes.shape[0], -0.5], "constraintoward": "top"},
         shapes=[
@@ -81,6 +91,14 @@ def _ticks(title: str, names: Sequence[str], side: int, step: int, first: int) -
     """An axis that names each row or column of tiles in its middle."""
     middles = [first + i * step + side / 2 - 0.5 for i in range(len(names))]
     return {"title": title, "tickvals": middles, "ticktext": list(names), **BARE}
+
+
+def _of_tokens(tokens: Sequence[str], firsts: Sequence[int]) -> dict[str, Any]:
+    """An axis that names the tokens of every tile that begins at one of these cells."""
+    names = token_ticks(tokens, MOST_TOKENS)
+    ticks = [first + i for first in firsts for i in names["tickvals"]]
+    texts = names["ticktext"] * len(firsts)
+    return {**names, "tickvals": ticks, "ticktext": texts, "tickfont": {"size": TOKEN}, "ticks": ""}
 
 
 def _pinned_marks(

@@ -123,7 +123,7 @@ def _upright_step(names: Sequence[str], axis: dict[str, Any], layout: dict[str, 
 def _step(name: str, n: int, axis: dict[str, Any], layout: dict[str, Any]) -> int:
     """Every which label is shown, so that each has a line of its own."""
     if name.startswith("x"):
-        room = WIDTH
+        room = _width(layout, WIDTH)
     else:
         if layout.get("height") is None:
             return 1

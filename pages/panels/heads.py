@@ -1,5 +1,6 @@
 """The heads of a layer: all of them small, one of them large."""
 
+import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -50,6 +51,10 @@ def layer_heads(run: Run, layer: int, is_apart: bool = False) -> LayerHeads:
 
 def says_heads(facts: LayerHeads) -> str:
     """Which head is the sharpest, and what those of a trained model do."""
+    return sentences(says_sharpest(facts), _roles(facts))
+
+
+def says_sharpest(facts: LayerHeads) -> str:
     text = _(
         "The sharpest is head {head:from_one}: entropy {entropy_bits:.2f} bits, "
         "{effective_tokens:.1f} effective tokens."
@@ -60,7 +65,7 @@ def says_heads(facts: LayerHeads) -> str:
             "{entropy_bits:.2f} bits, {effective_tokens:.1f} effective tokens."
         )
     where = fill(_("Layer {layer:from_one}."), facts) if facts.run.config.n_layers > 1 else ""
-    return sentences(where, fill(text, facts.sharpest), _roles(facts))
+    return sentences(where, fill(text, facts.sharpest))
 
 
 def _roles(facts: LayerHeads) -> str:
@@ -198,6 +203,27 @@ def draw_heads(run: Run, layer: int, head: int, token: int, is_apart: bool) -> P
         columns=tiles.columns(run.config.n_heads),
         selected=head,
         pinned=labelled.row_share(run, token),
+        _=_,
+    )
+
+
+def draw_layer(
+    run: Run, layer: int, head: int, token: int, is_apart: bool, is_wide: bool
+) -> Picture:
+    """All heads of one of many layers, so large that tokens have their names where it `is_wide`."""
+    columns = math.ceil(math.sqrt(2 * run.config.n_heads))  # twice as wide as high
+    labels = told_apart(run.input.labels)
+    is_named = tiles.cells_per_side(len(labels)) == 1 and is_wide
+    return heads.overview(
+        cached.head_tiles(run, layer, sinks.set_apart(run, is_apart), columns),
+        labelled.heads(run, layer),
+        columns=columns,
+        selected=head,
+        pinned=labelled.row_share(run, token),
+        title=_("The heads of layer {layer}").format(layer=from_one(layer)),
+        width=WIDE,
+        is_alone=True,
+        tokens=labels if is_named else (),
         _=_,
     )
 

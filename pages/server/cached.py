@@ -267,12 +267,15 @@ def small_codes(run: Run, layer: int, blank: tuple[int, ...] = ()) -> "Tensor":
         return digest.small_codes(seen, layer, run.build_mask(layer), blank)
 
 
-def head_tiles(run: Run, layer: int, blank: tuple[int, ...] = ()) -> NDArray[np.uint8]:
+def head_tiles(
+    run: Run, layer: int, blank: tuple[int, ...] = (), columns: int = 0
+) -> NDArray[np.uint8]:
     """All heads of a layer, for the first sequence, side by side, one byte per cell.
 
-    `blank`: keys whose columns are left blank.
+    `blank`: keys whose columns are left blank; `columns`: in so many, or as many as look well.
     """
-    return digest.tiled([small_codes(run, layer, blank)], tiles.columns(run.config.n_heads))
+    codes = small_codes(run, layer, blank)
+    return digest.tiled([codes], columns or tiles.columns(run.config.n_heads))
 
 
 @lru_cache(maxsize=32)

@@ -71,6 +71,24 @@ def test_every_head_stands_where_it_is_clicked(n_heads: int):
         assert (places[:, 1] > y - 0.5).all() and (places[:, 1] < y + N_TOKENS - 0.5).all()
 
 
+def test_a_layer_names_its_tokens_beside_and_below_every_tile():
+    seen, names = pattern(), tuple(TOKENS[:N_TOKENS])
+    columns = tiles.columns(N_HEADS)
+    codes = tiles.tile(tiles.shrink(tiles.encode(seen, None)[0]), columns)
+    look = {"columns": columns, "selected": 0, "pinned": None, "tokens": names}
+    picture = checked(heads.overview(codes, head_table(seen), **look, _=same))
+    across, down = picture.layout.xaxis, picture.layout.yaxis
+    assert (len(across.ticktext), len(down.ticktext)) == (
+        columns * N_TOKENS,
+        -(-N_HEADS // columns) * N_TOKENS,
+    )
+    for head, places in click_targets(picture).items():
+        row, column = divmod(head, columns)
+        x, y = places.mean(axis=0) - (N_TOKENS - 1) / 2
+        assert across.tickvals[column * N_TOKENS] == pytest.approx(x)
+        assert down.tickvals[row * N_TOKENS] == pytest.approx(y)
+
+
 def test_all_heads_have_one_scale():
     heatmap = overview(pattern()).data[0]
     assert (heatmap.zmin, heatmap.zmax) == (0, tiles.MOST)

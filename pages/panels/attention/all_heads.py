@@ -1,9 +1,12 @@
 """All heads of all layers: one picture, one table, one order."""
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import pandas as pd
+import streamlit as st
 
+from blocks.inspection.flow_facts import LayerHeads
 from blocks.inspection.head_facts import AllHeads
 from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
@@ -14,23 +17,22 @@ from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
-from pages.panels.heads import draw_all_heads, open_tile, tiles_note
+from pages.panels.heads import (
+    draw_all_heads,
+    draw_layer,
+    layer_heads,
+    open_head,
+    open_tile,
+    says_sharpest,
+    tiles_note,
+)
 from pages.server import probed
 from pages.show import layers
 from pages.show.controls import pick
-from pages.show.parts import (
-    Beside,
-    Controls,
-    File,
-    Item,
-    Matrix,
-    Note,
-    OffScreen,
-    Say,
-    Table,
-    the_values,
-)
+from pages.show.parts import Beside, Controls, File, Item, Matrix, Note, Say, Table, the_values
+from pages.stage import link
 from pages.stage.phone import is_phone
+from pages.stage.press import press
 from pages.state import labelled, sinks
 from pages.state.link_fields.attention import SORTS
 from pages.state.values import State
@@ -38,6 +40,7 @@ from pages.words import terms
 from pages.words.language import _, enumeration, fill, sentences
 
 MOST_HEADS = 32
+LAYER_ROOM = 465  # pixels of one layer before a class
 PREVIOUS = "previous_token"
 LABELS = {
     "layer": N_("layer"),
@@ -54,12 +57,8 @@ MEASURES = [name for name in SORTS if name != "layer"]
 
 def at(run: Run, state: State) -> tuple[Hashable, ...]:
     """The head and token, whether sinks are apart, whether layers stand side by side, the order."""
-    is_wide = is_deep(run) and not is_phone()
+    is_wide = labelled.is_deep(run) and not is_phone()
     return (*shared.at(run, state), state.sinks_apart, is_wide, state.sort_heads_by)
-
-
-def is_deep(run: Run) -> bool:
-    return run.config.n_layers > labelled.FEW_LAYERS
 
 
 def all_heads_facts(
@@ -122,6 +121,10 @@ def _named(facts: AllHeads) -> str:
         ).format(listed=listed)
     text = _("Number of heads with over half of their weight on one kind of position: {listed}.")
     return text.format(listed=listed)
+
+
+def of_one_layer(run: Run, layer: int, _head: int, _token: int, is_apart: bool) -> LayerHeads:
+    return layer_heads(run, layer, is_apart)
 
 
 def says_colors(facts: AllHeads) -> str:
@@ -190,8 +193,28 @@ def colors(facts: AllHeads) -> Picture:
     )
 
 
-def shown(run: Run) -> Sequence[Item]:
-    """Tiles, colors, numbers: of many layers the tiles above the others."""
+def layer_steps(run: Run, layer: int) -> None:
+    """To the layer before and the layer after."""
+    layers, place = run.config.attention_layers, run.config.attention_layers.index(layer)
+    with st.container(horizontal=True, key="layer_steps"):
+        for by, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
+            there = place + by
+            is_there = 0 <= there < len(layers)
+            to = layers[there] if is_there else layer
+            label = _("Layer {n}").format(n=from_one(to))
+            go: dict[str, Any] = {"icon": icon, "disabled": not is_there}
+            press(label, f"layer_by_{by}", link.change, "layer", to, **go)
+
+
+def shown(run: Run, state: State) -> Sequence[Item]:
+    """Tiles, colors, numbers: of many layers the tiles above the others, and those of one large.
+
+    A class sees that one alone.
+    """
+    of_layer = Matrix(draw_layer, "layer_tiles", click=open_head, facts=the_values, room=LAYER_ROOM)
+    if labelled.is_deep(run) and state.present:
+        steps = Controls(layer_steps, is_aside=False)
+        return (Say(says_sharpest, of_one_layer), shared.sinks_switch("all_heads"), steps, of_layer)
     tiles = (
         Matrix(draw_all_heads, "all_head_tiles", click=open_tile, facts=the_values),
         Note(says_tiles, the_values),
@@ -201,11 +224,11 @@ def shown(run: Run) -> Sequence[Item]:
         Matrix(colors, "head_measures", click=shared.open_head),
         Note(says_colors),
     )
-    height = head_table.height(MOST_HEADS) if is_deep(run) else 318
+    height = head_table.height(MOST_HEADS) if labelled.is_deep(run) else 318
     numbers = Table(table, "all_heads_table", n_names=3, height=height, facts=the_values)
     place = (
-        (*tiles, OffScreen(Beside(measures, numbers)))
-        if is_deep(run)
+        (*tiles, of_layer, Beside(measures, numbers))
+        if labelled.is_deep(run)
         else (Beside(tiles, measures), numbers)
     )
     file = File(layers.heads, "all_heads", counted=("layer", "head"), facts=the_values)
