@@ -73,7 +73,7 @@ class LensFacts:
     """What a run would say after each layer, and the position that is looked at (from 0).
 
     `lens`: of the positions that are drawn; `label`: what a token id is called; `is_narrow`: for a
-    phone, where few layers have room.
+    phone, where few layers have room; `n_rows`: so many positions have room.
     """
 
     run: Run
@@ -81,16 +81,17 @@ class LensFacts:
     pinned: int
     label: Callable[[int], str]
     is_narrow: bool = False
+    n_rows: int = MOST_ROWS
 
     @staticmethod
-    def drawn_of(run: Run, pinned: int) -> Window:
+    def drawn_of(run: Run, pinned: int, n_rows: int = MOST_ROWS) -> Window:
         """The positions that have room, around the one that is looked at."""
-        return window(run.input.shape[1], pinned, MOST_ROWS)
+        return window(run.input.shape[1], pinned, n_rows)
 
     @property
     def drawn(self) -> Window:
         """The positions that have room."""
-        return self.drawn_of(self.run, self.pinned)
+        return self.drawn_of(self.run, self.pinned, self.n_rows)
 
     def of_pinned(self, values: NDArray[Number]) -> NDArray[Number]:
         """Of the lens what belongs to the position that is looked at: (n_layers + 1,)."""

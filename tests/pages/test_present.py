@@ -107,6 +107,29 @@ def test_keys_that_would_lead_nowhere_are_off_or_not_there():
     assert [at.button(key=f"panel_{way}").disabled for way in ("back", "on")] == [True, False]
 
 
+def test_of_a_deep_model_a_class_sees_the_heads_of_one_layer():
+    deep = {"panel": "heads", "d_model": 16, "n_heads": 2, "n_layers": 13}
+    at = presented("pages/attention.py", **deep, layer=11)
+    assert_works(at)
+    assert "The heads of layer 12" in figure(at, "layer_tiles")["layout"]["title"]["text"]
+    assert "Layer 12. The sharpest is head" in said(at)
+    press(at, "layer_by_1")
+    assert "The heads of layer 13" in figure(at, "layer_tiles")["layout"]["title"]["text"]
+    assert at.button(key="layer_by_1").disabled
+    keys = {"all_head_tiles", "layer_tiles"}
+    at = visit(at, preset=None, **deep, layer=11)
+    assert all(figure(at, key)["data"] for key in keys)
+
+
+def test_the_lens_of_a_class_is_the_curve_and_the_pinned_row():
+    lens = {"panel": "logit-lens", "preset": "stories-en-zh"}
+    at = presented("pages/gpt.py", **lens)
+    cells = figure(at, "lens_grid")["data"][0]["text"]
+    assert len(cells) == 1 and all("<br>#" in cell for cell in cells[0])
+    assert figure(at, "lens_ranks")["data"]
+    assert len(figure(visit(at, **lens), "lens_grid")["data"][0]["text"]) > 1
+
+
 def test_everything_is_not_presented_at_once():
     at = presented("pages/masks.py", panel="all")
     assert len(at.title) == 1

@@ -1,5 +1,6 @@
 """The logit lens: what the model would say if it stopped after each layer."""
 
+from collections.abc import Hashable, Sequence
 from functools import lru_cache, partial
 from typing import cast
 
@@ -19,25 +20,15 @@ from pages.page.declared import Panel
 from pages.panels.gpt import shared
 from pages.panels.gpt.logit_lens_picture import grid, layer_name
 from pages.server import cached
-from pages.show.parts import (
-    Beside,
-    File,
-    Matrix,
-    Note,
-    OffScreen,
-    Say,
-    Shown,
-    Table,
-    Text,
-    the_values,
-)
+from pages.show.parts import Beside, File, Item, Matrix, Note, Say, Shown, Table, Text, the_values
 from pages.show.views import pin_token
-from pages.stage import phone, present, tokens
+from pages.stage import phone, tokens
+from pages.state.values import State
 from pages.words.language import _, fill, sentences
 from pages.words.numbers import percent
 
 RANKS = 214  # pixels
-RANKED = 11  # rows of a picture before a class, which have room for a second line
+CURVE_ROOM, CELLS_ROOM = 315, 160  # of them before a class
 
 
 @lru_cache(maxsize=16)
@@ -47,9 +38,17 @@ def lens_of(run: Run, positions: Window) -> Lens:
     return lens.logit_lens(model, seen, positions.rows)
 
 
-def lens_facts(run: Run, position: int, is_narrow: bool = False) -> LensFacts:
-    found = lens_of(run, LensFacts.drawn_of(run, position))
-    return LensFacts(run, found, position, partial(tokens.label, run), is_narrow)
+def at(run: Run, state: State) -> tuple[Hashable, ...]:
+    """The pinned token, whether on a phone, and how many rows; a class follows the pinned one."""
+    n_rows = 1 if state.present else lens.MOST_ROWS
+    return (*shared.pinned(run, state), phone.is_phone(), n_rows)
+
+
+def lens_facts(
+    run: Run, position: int, is_narrow: bool = False, n_rows: int = lens.MOST_ROWS
+) -> LensFacts:
+    found = lens_of(run, LensFacts.drawn_of(run, position, n_rows))
+    return LensFacts(run, found, position, partial(tokens.label, run), is_narrow, n_rows)
 
 
 def table(facts: LensFacts) -> pd.DataFrame:
@@ -84,17 +83,15 @@ def says_decided(facts: LensFacts) -> str:
     return sentences(said, fill(before, facts))
 
 
-def says_cells(facts: LensFacts) -> str | None:
-    """What a number in a cell is, where there is one, and whether every layer has a column."""
+def says_cells(facts: LensFacts) -> str:
+    """What a number in a cell is, and whether there is a column for every layer."""
     said = _(
         "The number after # is the rank of the final answer at this layer; #1 means it "
         "already ranks first."
     )
     shown = len(facts.layers)
-    if present.is_on() and len(facts.cells(facts.lens.rank)) > RANKED:
-        said = ""
     if shown == facts.n_layers:
-        return said or None
+        return said
     return sentences(said, fill(_("{shown} of {n_layers} layers are shown."), facts, shown=shown))
 
 
@@ -139,6 +136,23 @@ def whole_lens(run: Run) -> pd.DataFrame:
     return lens.lens_table(run, lens_of(run, Window(0, n, n)), partial(tokens.label, run))
 
 
+def shown(state: State) -> Sequence[Item]:
+    """The grid, below it the curve and all layers; for a class the curve above the pinned row."""
+    cells = Matrix(grid, "lens_grid", click=pin_token, room=CELLS_ROOM)
+    curve = Shown(ranks, "lens_ranks", room=CURVE_ROOM)
+    if state.present:
+        return (Say(says_decided), curve, cells, Text(says_cells))
+    numbers = Table(table, "lens_table", n_names=2, height=300)
+    return (
+        Say(says_decided),
+        cells,
+        Text(says_cells),
+        Note(says_grid),
+        Beside(curve, numbers, widths=(6, 5)),
+        File(whole_lens, "lens", facts=the_values),
+    )
+
+
 PANEL = Panel(
     "logit-lens",
     N_("Logit lens"),
@@ -147,20 +161,7 @@ PANEL = Panel(
     instruments=("logit-lens",),
     concepts=("logit_lens",),
     code=(lens.logit_lens,),
-    at=lambda run, state: (*shared.pinned(run, state), phone.is_phone()),
+    at=at,
     facts=lens_facts,
-    shows=(
-        Say(says_decided),
-        Matrix(grid, "lens_grid", click=pin_token, room=490),
-        Text(says_cells),
-        OffScreen(
-            Note(says_grid),
-            Beside(
-                Shown(ranks, "lens_ranks"),
-                Table(table, "lens_table", n_names=2, height=300),
-                widths=(6, 5),
-            ),
-        ),
-        File(whole_lens, "lens", facts=the_values),
-    ),
+    shows=shown,
 )
