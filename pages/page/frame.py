@@ -135,6 +135,7 @@ def _surround(title: str, *, is_calm: bool) -> None:
         present.head(_(title))
     else:
         _page_head(_(title))
+        present.wait_until_small()
 
 
 def _completed(query: dict[str, str]) -> dict[str, str]:
@@ -304,7 +305,7 @@ def _ways_to_the_nearest(fault: Fault) -> None:
 
 
 def _head() -> None:
-    with st.container(gap=None):
+    with st.container(gap=None, key=present.MARK if present.is_on() else None):
         _name_and_language()
         fingers_point()
     if is_hidden("menu"):

@@ -1,5 +1,6 @@
 """Present: one panel a screen, large enough for the back row, led by keys."""
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
@@ -21,6 +22,11 @@ PANELS = Slot[tuple[tuple[str, ...], str]]("panels", ((), ""))  # of this page; 
 PLACES: ContextVar[tuple[Any, Any]] = ContextVar("places")
 
 
+MARK = "large"  # what first stands on a page that is presented: by it the style knows
+IS_LARGE = Slot("is_large", False)  # what the browser shows
+A_MOMENT = 0.25  # seconds in which a browser takes in what it was sent
+
+
 def is_on() -> bool:
     return link.value("present")
 
@@ -28,6 +34,7 @@ def is_on() -> bool:
 def head(title: str) -> None:
     """The title of the page, until its panel is known, and the keys; all of it large."""
     _large()()
+    IS_LARGE.keep(True)
     with st.container(horizontal=True, vertical_alignment="center", key="page_head"):
         with st.container(width="stretch"):
             place = st.empty()
@@ -35,6 +42,16 @@ def head(title: str) -> None:
         with st.container(horizontal=True, width="content", key="present_keys"):
             PLACES.set((place, st.container(horizontal=True, width="content")))
             press(_("Exit"), "end_present", _end, icon="close", shortcut=OUT)
+
+
+def wait_until_small() -> None:
+    """Let the browser take back its sizes, once it knows that nothing is presented.
+
+    Tables, charts and signs that it learns of in the same moment would still measure by them.
+    """
+    if IS_LARGE.get():
+        IS_LARGE.keep(False)
+        time.sleep(A_MOMENT)
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,14 @@ SIZES = """[...chart.querySelectorAll('text')]
     .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
     .map(text => parseFloat(getComputedStyle(text).fontSize))"""
 
+# Signs for help and the texts of tables, which take their sizes when they are drawn.
+MEASURED = """[
+    ...[...document.querySelectorAll('[data-testid=stTooltipHoverTarget] svg')]
+        .map(sign => sign.clientWidth),
+    ...[...document.querySelectorAll('[data-testid=stDataFrame] canvas')]
+        .map(table => table.getContext('2d').font),
+]"""
+
 
 @pytest.fixture
 def speaker(reader: Reader) -> Reader:
@@ -49,6 +57,17 @@ def test_in_on_back_and_out(speaker: Reader):
     settle(page)
     assert "present" not in page.url
     assert min(page.evaluate(SAID)) < LEAST_SAID
+
+
+def test_what_was_large_before_a_class_is_small_again_after_it(speaker: Reader):
+    page = speaker.open("/gpt?preset=stories-en-zh&panel=logit-lens")
+    before = page.evaluate(MEASURED), plot(page, "lens_ranks", SIZES)
+    page.goto(f"{page.url}&present=true")
+    settle(page)
+    page.keyboard.press("Escape")
+    expect(opened_title(page).first).to_be_visible()
+    settle(page)
+    assert (page.evaluate(MEASURED), plot(page, "lens_ranks", SIZES)) == before
 
 
 def test_a_remote_control_steps_through_the_pass_from_its_beginning(speaker: Reader):
