@@ -36,6 +36,8 @@ WHOLE = (
         "position_pair",
         "trained_len",
         "lecture_at",
+        "change_layer",
+        "change_head",
     ),
     *("target_step", "beam_node", "target_token", "n_training_tokens", "tensor_parallel"),
 )
