@@ -1,6 +1,7 @@
 """Changing something inside the model, and what comes of it: on every page that shows one."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 
@@ -56,7 +57,7 @@ def what_if(run: Run, state: State) -> None:
     what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run, state))
     if said := _not_applied(run):
         st.caption(said)
-    with present.aside():
+    with nullcontext() if progress.now() else present.aside():  # a lesson may ask for it
         switch("each_in_turn", _("Ablate every head and every sub-layer in turn"))
         if not state.each_in_turn and (said := says_each_part(run)):
             st.caption(said)
