@@ -98,13 +98,14 @@ function placeIn(view, event) {
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
-/* One finger along the picture moves time, two zoom, a tap goes into what is tapped. */
+/* One finger along the picture moves time, and close by the picture itself; two zoom, a tap goes into
+   what is tapped. */
 function listenToFingers(view) {
   const { canvas } = view.parts;
   const down = new Map();
   canvas.addEventListener("pointerdown", (event) => {
     const { at, share } = view.moment;
-    const start = { first: event.clientX, low: event.clientY, place: at + share };
+    const start = { first: event.clientX, low: event.clientY, place: at + share, camera: view.camera };
     down.set(event.pointerId, { x: event.clientX, y: event.clientY, ...start });
     view.fingersApart = spreadOf(down);
   });
@@ -129,9 +130,15 @@ function listenToFingers(view) {
   });
 }
 
-/* Across the whole picture lies the whole pass. */
+/* Across the whole picture lies the whole pass; around a number lie those beside it. */
 function drag(view, finger) {
-  if (view.scene.pair === "a") return;
+  if (view.scene.pair === "a" || ["layer", "head"].includes(seenZoom(view))) return;
+  if (seenZoom(view) === "cell") {
+    const { camera, first, low } = finger;
+    view.stays = { ...camera, x: camera.x - (finger.x - first) / view.painted.zoom, y: camera.y - (finger.y - low) / view.painted.zoom };
+    view.laid = "";
+    return view.wake();
+  }
   const place = finger.place + ((finger.x - finger.first) / view.width) * view.scene.moves.length;
   scrubTo(view, Math.max(0, Math.min(view.lastSeen + 1, place)));
 }

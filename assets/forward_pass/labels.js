@@ -258,10 +258,8 @@ function namesAtEdge(p, at, stack) {
   const { context } = p;
   font(p, 14);
   const room = Math.min(110, Math.max(...p.scene.tokens[stack].map((label) => context.measureText(label).width)));
-  context.globalAlpha = 0.85;
   context.fillStyle = p.colors.paper;
   context.fillRect(0, 0, room + 12, p.height);
-  context.globalAlpha = 1;
   rowLabels(p, at, stack, { align: "left", x: 6, room });
 }
 
@@ -429,11 +427,14 @@ function rowsBeside(p, { box, matrix }) {
   if (down !== null && at.x < 90) namesAtEdge(p, at, down);
   else if (down !== null) rowLabels(p, at, down, { align: "right", x: at.x - 6, room: at.x - 10 });
   if (across === null) return;
-  const pitch = at.w / p.scene.tokens[across].length;
+  const { context } = p;
+  const [pitch, high] = [at.w / p.scene.tokens[across].length, Math.max(5, at.y - 18)];
   font(p, 13);
-  Object.assign(p.context, { textAlign: "center", textBaseline: "top", fillStyle: p.colors.text, strokeStyle: p.colors.paper, lineWidth: 4 });
-  p.scene.tokens[across].forEach((label, col) => p.context.strokeText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, Math.max(5, at.y - 18)));
-  p.scene.tokens[across].forEach((label, col) => p.context.fillText(fitted(p.context, label, pitch), at.x + (col + 0.5) * pitch, Math.max(5, at.y - 18)));
+  context.fillStyle = p.colors.paper;
+  if (at.y < high + 18) context.fillRect(0, 0, p.width, high + 18);
+  Object.assign(context, { textAlign: "center", textBaseline: "top", fillStyle: p.colors.text, strokeStyle: p.colors.paper, lineWidth: 4 });
+  p.scene.tokens[across].forEach((label, col) => context.strokeText(fitted(context, label, pitch), at.x + (col + 0.5) * pitch, high));
+  p.scene.tokens[across].forEach((label, col) => context.fillText(fitted(context, label, pitch), at.x + (col + 0.5) * pitch, high));
 }
 
 function paintNumbers(p, chosen) {

@@ -145,10 +145,11 @@ class View {
 
   goTo(place) {
     this.left = this.asked = null;
-    const at = this.scene.index.get(place.moment);
+    const cell = this.scene.matrices.has(place.cell?.path) ? place.cell : null;
+    const at = this.scene.index.get(place.moment || cell?.path);
     const isBegun = at === undefined && this.scene.is_presented;
     this.moment = isBegun ? { at: 0, share: 0 } : { at: at ?? this.scene.moves.length - 1, share: 1 };
-    this.place = { zoom: place.zoom, head: place.head, cell: place.cell, cached: place.cached && this.scene.keeps };
+    this.place = { zoom: place.zoom, head: place.head, cell, cached: place.cached && this.scene.keeps };
     if (this.scene.moves[this.moment.at].kind === "next") this.moment.at -= 1;
     this.tell();
     this.wake();

@@ -76,6 +76,24 @@ def test_a_tapped_number_stays_where_it_stands_and_its_sum_covers_none(phone: Re
     expect(told).to_be_in_viewport(ratio=1)
 
 
+def test_a_drag_beside_a_number_moves_the_matrix_and_no_time(phone: Reader):
+    page = phone.load(
+        "/forward_pass?preset=stories-en-zh&text=Tom had a red ball. He"
+        "&zoom=cell&head=1&cell=layers.1.pattern:4,2"
+    )
+    expect_query(page, zoom="cell", moment="layers.1.pattern")
+    canvas, told = page.locator("[data-part=canvas]"), page.locator("[data-part=sum]")
+    before, box = told.inner_text(), canvas.bounding_box()
+    drawn = canvas.evaluate_handle(DRAWN)
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 100, steps=4)
+    page.mouse.up()
+    page.wait_for_function("seen => seen.size > 0", arg=drawn)
+    expect(told).to_have_text(before)
+    expect_query(page, zoom="cell", moment="layers.1.pattern", cell="layers.1.pattern:4,2")
+
+
 def test_the_tools_of_a_table_stand_above_it(phone: Reader):
     page = phone.open("/gpt?preset=stories-en-zh&panel=tokens&text=Tom, he ran")
     table = page.get_by_test_id("stDataFrame")
