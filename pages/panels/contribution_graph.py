@@ -20,7 +20,7 @@ from pages.show.parts import Beside, Controls, File, Matrix, Note, Say, Table
 from pages.show.views import pin_token
 from pages.state import labelled
 from pages.state.values import State
-from pages.words.language import _, literal, ngettext, sentences
+from pages.words.language import _, bracketed, enumeration, literal, ngettext, sentences
 from pages.words.numbers import percent
 
 MOST_ROWS = 8
@@ -103,13 +103,28 @@ def _says_rest(facts: GraphFacts) -> str:
     return said
 
 
+def says_routes(facts: GraphFacts) -> str:
+    """Which wires are lit, and from which tokens most has come."""
+    token = called(facts.run, facts.token)
+    named = (
+        bracketed(called(facts.run, source), percent(share)) for source, share in facts.sources
+    )
+    text = _("Orange wires are the main routes to {token}, which takes most from {sources}.")
+    return text.format(token=token, sources=enumeration(named)) if facts.sources else ""
+
+
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
+    text = _("Orange wires are the main routes to {token}.")
+    return sentences(text.format(token=called(facts.run, facts.token)), says_wires(facts))
+
+
+def says_wires(_facts: GraphFacts) -> str:
     return _(
-        "Each wire shows how much of one token's vector comes from another token; orange wires "
-        "are the main routes to {token}. The prediction need not depend on them. Each dot "
-        "shows how much its token has gathered so far. Click a token to pin it."
-    ).format(token=called(facts.run, facts.token))
+        "Each wire shows how much of one token's vector comes from another token. The prediction "
+        "need not depend on them. Each dot shows how much its token has gathered so far. Click a "
+        "token to pin it."
+    )
 
 
 def says_drawn(facts: GraphFacts) -> str:

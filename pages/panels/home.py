@@ -143,7 +143,8 @@ def its_way(run: Run, token: int, state: State) -> None:
     facts = graph.graph_facts(*way)
     left, right = st.columns([4, 1])
     with left:
-        note(sentences(graph.says_window(facts), graph.says_how_to_read(facts)))
+        said = graph.says_window, graph.says_routes, graph.says_wires
+        note(sentences(*(says(facts) for says in said)))
         believed.line(graph.PANEL.instruments)
     with right:
         concept = "contribution_graph"
