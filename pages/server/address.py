@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.server import settings
+from pages.words.language import _
 
 EVERYWHERE = (None, "", "0.0.0.0", "::")
 FORWARDED = ("X-Forwarded-For", "Forwarded")  # what a proxy adds
@@ -53,6 +54,14 @@ def page_here() -> str:
     pages: dict[str, Any] = {**context.pages_manager.get_pages()}
     found = pages.get(context.page_script_hash, {})
     return PureWindowsPath(str(found.get("script_path", ""))).stem
+
+
+def way_on_this_machine(link: str) -> str:
+    """What is to be opened, where a link leads nowhere from any other machine; else nothing."""
+    if reached(link, None).reach != "machine":
+        return ""
+    path = urlsplit(link)._replace(scheme="", netloc="").geturl()
+    return _("Add to the address of your Blockscope: {path}").format(path=path)
 
 
 def reached(address: str, host: str | None) -> Address:

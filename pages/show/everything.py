@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.server import pasted
+from pages.server import address, pasted
 from pages.session.slot import Slot
 from pages.show import page_file, share
 from pages.show.seen import Node, noted
@@ -85,7 +85,7 @@ def collect(draw: Draw, parts: Parts, before: str) -> None:
             draw()
     ASKED.take()
     label, whole = _("Open this panel"), share.whole_link()
-    way = page_file.way_on_this_machine(whole) or f"[{label}]({whole})"
+    way = address.way_on_this_machine(whole) or f"[{label}]({whole})"
     own = [page_file.Part("caption", way)]
     own += [page_file.Part("markdown", before), *(parts() or () if parts else ())]
     found = (*found, panel._replace(parts=lambda: own))

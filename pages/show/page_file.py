@@ -7,7 +7,6 @@ from datetime import datetime
 from itertools import islice
 from string import Template
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import pandas as pd
 from markdown_it import MarkdownIt
@@ -83,19 +82,11 @@ def _head(head: Head) -> Iterator[str]:
     yield f"<h1>{html.escape(head.title)}</h1>"
     made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
     link = html.escape(head.link, quote=True)
-    way = html.escape(way_on_this_machine(head.link)) or f"<a href='{link}'>{link}</a>"
+    way = html.escape(address.way_on_this_machine(head.link)) or f"<a href='{link}'>{link}</a>"
     yield f"<p class='caption'>{html.escape(made)} · {way}</p>"
     if head.text:
         title = html.escape(_("Input"))
         yield f"<h4>{title}</h4>{_written(head.text)}"
-
-
-def way_on_this_machine(link: str) -> str:
-    """What is to be opened, where a link leads nowhere from any other machine; else nothing."""
-    if address.reached(link, None).reach != "machine":
-        return ""
-    path = urlsplit(link)._replace(scheme="", netloc="").geturl()
-    return _("Add to the address of your Blockscope: {path}").format(path=path)
 
 
 def _settings(head: Head) -> str:

@@ -152,18 +152,21 @@ def test_a_gguf_file_is_counted_as_it_lies(capsys: pytest.CaptureFixture[str], t
     assert "gone.gguf" in capsys.readouterr().err
 
 
-def test_heads_are_ranked_by_what_the_next_token_loses(capsys: pytest.CaptureFixture[str]):
-    found = answer(capsys, "heads", "sort", "--ids", "1,2,3,4")["heads"]
-    file = pocket("sort")
+@pytest.mark.parametrize(
+    ("name", "chooses"), [("sort", slice(None)), ("induction", slice(1, None))]
+)
+def test_heads_are_ranked_by_what_the_next_token_loses(
+    name: str, chooses: slice, capsys: pytest.CaptureFixture[str]
+):
+    found = answer(capsys, "heads", name, "--ids", "1,2,3,4")["heads"]
+    file = pocket(name)
     config = file.config
     assert len(found) == config.n_layers * config.n_heads
     assert [row["kl_bits"] for row in found] == sorted((r["kl_bits"] for r in found), reverse=True)
     (one,) = [row for row in found if (row["layer"], row["head"]) == (1, 0)]
     seen = record(file.build(), torch.tensor([[1, 2, 3, 4]]))
-    bits = torch.special.entr(seen.pattern(1)[0, 0, 1:]).sum(-1) / math.log(2)
-    assert one["entropy_bits"] == pytest.approx(
-        float(bits.mean()), rel=1e-5
-    )  # the first: no choice
+    bits = torch.special.entr(seen.pattern(1)[0, 0, chooses]).sum(-1) / math.log(2)
+    assert one["entropy_bits"] == pytest.approx(float(bits.mean()), rel=1e-5)
 
 
 def test_the_last_row_of_the_lens_is_the_answer_of_the_model(capsys: pytest.CaptureFixture[str]):

@@ -118,10 +118,14 @@ def heads(it: Taken, name: str) -> None:
     layers = sorted(set(table["layer"]))
     assert len(table) == len(layers) * it.run.config.n_heads and min(layers) == 1
     patterns = torch.cat([it.seen.pattern(layer - 1)[0] for layer in layers]).double()
-    bits = -(patterns * patterns.clamp_min(1e-30).log2()).sum(-1).mean(-1)
-    near(table["entropy_bits"], bits)
-    near(table["first_token"], patterns[..., 0].mean(-1))
-    near(table["same_token"], patterns.diagonal(dim1=-2, dim2=-1).mean(-1))
+    chooses = (patterns > 0).sum(-1) > 1  # who sees one key has no choice
+
+    def mean(of_rows: torch.Tensor) -> torch.Tensor:
+        return (of_rows * chooses).sum(-1) / chooses.sum(-1)
+
+    near(table["entropy_bits"], mean(-(patterns * patterns.clamp_min(1e-30).log2()).sum(-1)))
+    near(table["first_token"], mean(patterns[..., 0]))
+    near(table["same_token"], mean(patterns.diagonal(dim1=-2, dim2=-1)))
 
 
 def tokens(it: Taken, name: str) -> None:

@@ -176,9 +176,9 @@ def test_one_unit(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, unit.says_unit, TOKENS)
     assert said["en"] == (
         "Unit 10 is active at 50% of the tokens and saturated at 0%. "
-        "It is strongest at `ˋowlˋ` (2.00), `sat` (1.50)."
+        "It is strongest at `ˋowlˋ` (2.00), `sat` (-1.00)."
     )
-    assert "`ˋowlˋ`（2.00）、`sat`（1.50）" in said["zh"]
+    assert "`ˋowlˋ`（2.00）、`sat`（-1.00）" in said["zh"]
 
 
 def test_a_unit_with_a_sign_is_strongest_where_its_size_is(monkeypatch):
