@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from blocks.inspection.flow_facts import LayerHeads
 from blocks.inspection.head_facts import AllHeads
 from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
@@ -123,8 +122,10 @@ def _named(facts: AllHeads) -> str:
     return text.format(listed=listed)
 
 
-def of_one_layer(run: Run, layer: int, _head: int, _token: int, is_apart: bool) -> LayerHeads:
-    return layer_heads(run, layer, is_apart)
+def says_layer(run: Run, layer: int, _head: int, _token: int, is_apart: bool) -> str:
+    """For a class: the sharpest of one layer, and which columns are left out."""
+    blank = _("The columns of sinks are left blank.") if sinks.set_apart(run, is_apart) else ""
+    return sentences(says_sharpest(layer_heads(run, layer, is_apart)), blank)
 
 
 def says_colors(facts: AllHeads) -> str:
@@ -214,7 +215,7 @@ def shown(run: Run, state: State) -> Sequence[Item]:
     of_layer = Matrix(draw_layer, "layer_tiles", click=open_head, facts=the_values, room=LAYER_ROOM)
     if labelled.is_deep(run) and state.present:
         steps = Controls(layer_steps, is_aside=False)
-        return (Say(says_sharpest, of_one_layer), shared.sinks_switch("all_heads"), steps, of_layer)
+        return (Say(says_layer, the_values), shared.sinks_switch("all_heads"), steps, of_layer)
     tiles = (
         Matrix(draw_all_heads, "all_head_tiles", click=open_tile, facts=the_values),
         Note(says_tiles, the_values),
