@@ -16,7 +16,7 @@ GAP = 0.03  # of the width, between two matrices
 NARROW = 280  # pixels between the edges of a picture on a phone
 FEW, WIDEST = 6, 16  # tokens and features whose numbers are all shown
 WRITTEN = 20  # pixels of the numbers of few
-ON_A_PHONE, HIGH_THERE = 8, 380  # tokens whose numbers have room; pixels of a matrix
+ON_A_PHONE, HIGH_THERE = 10, 380  # tokens whose numbers have room; pixels of a matrix
 IN_FULL, LOW, HIGH, BESIDE = 1180, 385, 445, (680, 540)  # pixels of a projector's screen
 
 
