@@ -119,6 +119,14 @@ class LensFacts:
         return int(self.of_pinned(self.lens.rank)[0])
 
     @property
+    def rise(self) -> tuple[int, int, int] | None:
+        """The layer that divides the rank by most, and the rank before and after it; None: none."""
+        ranks = self.of_pinned(self.lens.rank)
+        layer = int((ranks[:-1] / ranks[1:]).argmax()) + 1
+        before, after = int(ranks[layer - 1]), int(ranks[layer])
+        return (layer, before, after) if before > after else None
+
+    @property
     def n_layers(self) -> int:
         """How many layers are read, the embedding too."""
         return len(self.lens.rank)

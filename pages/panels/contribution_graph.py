@@ -116,15 +116,19 @@ def says_routes(facts: GraphFacts) -> str:
 def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _("Orange wires are the main routes to {token}.")
-    return sentences(text.format(token=called(facts.run, facts.token)), says_wires(facts))
+    routes = text.format(token=called(facts.run, facts.token))
+    return sentences(routes, says_wires(facts), says_click(facts))
 
 
 def says_wires(_facts: GraphFacts) -> str:
     return _(
         "Each wire shows how much of one token's vector comes from another token. The prediction "
-        "need not depend on them. Each dot shows how much its token has gathered so far. Click a "
-        "token to pin it."
+        "need not depend on them. Each dot shows how much its token has gathered so far."
     )
+
+
+def says_click(_facts: GraphFacts) -> str:
+    return _("Click a token to pin it.")
 
 
 def says_drawn(facts: GraphFacts) -> str:

@@ -25,7 +25,7 @@ from pages.panels.home_words import in_three_sentences
 from pages.panels.legible import note_what_is_not_read
 from pages.server import cached
 from pages.session.slot import Slot
-from pages.show import believed
+from pages.show.believed import says_believed
 from pages.show.chart import show
 from pages.show.explain import explained_at, note
 from pages.show.inputs import current_run, length_note, written
@@ -143,9 +143,9 @@ def its_way(run: Run, token: int, state: State) -> None:
     facts = graph.graph_facts(*way)
     left, right = st.columns([4, 1])
     with left:
-        said = graph.says_window, graph.says_routes, graph.says_wires
-        note(sentences(*(says(facts) for says in said)))
-        believed.line(graph.PANEL.instruments)
+        said = graph.says_window, graph.says_routes, graph.says_click, graph.says_wires
+        tested = says_believed(graph.PANEL.instruments)
+        note(sentences(*(says(facts) for says in said), tested))
     with right:
         concept = "contribution_graph"
         with st.container(horizontal=True, gap="xsmall", key="graph_explained"):

@@ -31,6 +31,7 @@ from pages.state.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.state.link_fields.cost import OF_SEVERAL_SECTIONS
 from pages.state.link_fields.home import FOLLOWERS as OF_A_LANGUAGE
 from pages.state.link_fields.interventions import FOLLOWERS as OF_TWO_ANSWERS
+from pages.state.link_fields.phases import FOLLOWERS as OF_A_PANEL
 from pages.state.link_fields.scaling import OF_SEVERAL_SECTIONS as OF_A_MODEL_TRAINED
 from pages.state.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.state.link_fields.sweep import FOLLOWERS as OF_A_SWEEP
@@ -63,6 +64,7 @@ FOLLOWERS = {
     **OF_A_TARGET,
     **OF_A_TRADE_OFF,
     **OF_A_LANGUAGE,
+    **OF_A_PANEL,
     "text": (*OF_A_TARGET["text"], *OF_TWO_ANSWERS["text"]),
     "prompt": ("token", "new_token"),
 }
@@ -105,7 +107,7 @@ def change(name: str, new: Any) -> None:
         values[name] = new
     VALUES.keep(values)
     TOUCHED.keep(True)
-    SET_HERE.keep({name, *SET_HERE.get()})
+    SET_HERE.keep({name, *SET_HERE.get()} - {*FOLLOWERS.get(name, ())})
 
 
 def _is_trained(preset: str) -> bool:

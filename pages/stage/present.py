@@ -15,7 +15,7 @@ from pages.stage.press import press
 from pages.words.chips import literally
 from pages.words.language import _
 
-STYLE = shipped("present.css")
+STYLE, KEYS = shipped("present.css"), shipped("present.js")
 BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
 PANELS = Slot[tuple[tuple[str, ...], str]]("panels", ((), ""))  # of this page; the one shown
 # Where title and keys of the page stand that this script draws: a panel puts its own there.
@@ -56,9 +56,9 @@ def wait_until_small() -> None:
 
 @lru_cache(maxsize=1)
 def _large() -> Any:
-    """What gives the page the sizes of a projector for as long as it stands there."""
-    style = STYLE.read_text(encoding="utf-8")
-    return st.components.v2.component("blockscope_large", css=style, isolate_styles=False)
+    """What gives the page the sizes and the keys of a projector for as long as it stands there."""
+    css, js = (path.read_text(encoding="utf-8") for path in (STYLE, KEYS))
+    return st.components.v2.component("blockscope_large", css=css, js=js, isolate_styles=False)
 
 
 def note_panels(

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, expect_query, opened_title, plot, settle
+from told import at, expect_query, opened_title, plot, query, settle
 
 SCREEN = {"width": 1280, "height": 720}
 LEAST, LEAST_SAID = 16, 22  # pixels, of labels and of sentences
@@ -79,6 +79,19 @@ def test_a_remote_control_steps_through_the_pass_from_its_beginning(speaker: Rea
     expect(title).to_have_text("layer 1 · attention")
     page.keyboard.press("PageUp")
     expect(title).to_have_text("embedding")
+
+
+def test_a_remote_control_leads_on_from_a_slider_that_was_moved(speaker: Reader):
+    page = speaker.open("/phases?panel=circle&present=true")
+    thumb = page.get_by_test_id("stMain").get_by_role("slider").first
+    thumb.focus()
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    moved = query(page)["clock_step"]
+    thumb.focus()
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**/phases?*panel=induction-head*")
+    assert query(page).get("clock_step", moved) == moved
 
 
 @pytest.mark.exhaustive

@@ -156,3 +156,12 @@ def test_a_link_carries_the_beginning_of_a_long_text_and_finds_the_last_few_whol
         query = link.as_query()
         assert query[name] == text[:MAX_CHARACTERS] and link.read(query).values[name] == text
     assert len(session.session_state[link.LONG_TEXTS.name]) == link.N_LONG_TEXTS
+
+
+@pytest.mark.usefixtures("session")
+def test_what_one_panel_trains_is_not_asked_of_another():
+    link.sync("phases")
+    link.change("train_phase", True)
+    assert link.is_set_here("train_phase")
+    link.change("panel", "branch")
+    assert not link.is_set_here("train_phase") and not link.value("train_phase")

@@ -65,7 +65,7 @@ def table(facts: LensFacts) -> pd.DataFrame:
 
 
 def says_decided(facts: LensFacts) -> str:
-    """From which layer on the final answer stands first."""
+    """From which layer on the final answer stands first, and which brings it nearer by most."""
     text = _(
         "At the pinned token {token:token}, the answer {answer:token} ranks first from “{layer}” "
         "on."
@@ -80,7 +80,15 @@ def says_decided(facts: LensFacts) -> str:
     )
     token = told_apart(facts.run.input.labels)[facts.pinned]
     said = fill(text, facts, token=token, layer=layer_name(facts.decided, _))
-    return sentences(said, fill(before, facts))
+    return sentences(said, fill(before, facts), _says_rise(facts))
+
+
+def _says_rise(facts: LensFacts) -> str:
+    if facts.rise is None:
+        return ""
+    layer, before, after = facts.rise
+    text = _("It rises most in {layer}, from rank {before:,} to {after:,}.")
+    return text.format(layer=layer_name(layer, _), before=before, after=after)
 
 
 def says_cells(facts: LensFacts) -> str:

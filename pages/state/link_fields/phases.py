@@ -41,3 +41,5 @@ FIELDS: dict[str, Field] = {
     "branch_percent": Field(choice(PERCENTS), "90"),
     "branch_head": Field(whole(0, 7), PREVIOUS_TOKEN_HEAD),
 }
+
+FOLLOWERS = {"panel": ("train_phase",)}  # what one panel trains is not asked of another
