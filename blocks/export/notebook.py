@@ -22,11 +22,10 @@ from blocks.weights.pocket import pocket
 
 file = pocket({name!r})
 model = trained(run.config, file.tensors)"""
-# What a panel shows, in the words of the package; any other panel shows the stream.
+# What a panel shows of a layer, in the words of the package; any other panel shows the stream.
 FACTS = {
-    "heads": "seen.heads(run.build_mask(), layer=0)",
-    "all-heads": "seen.heads(run.build_mask(), layer=0)",
-    "pattern": "seen.pattern(layer=0)",
+    "heads": "seen.heads(run.build_mask(), layer={layer})",
+    "pattern": "seen.pattern(layer={layer})",
     "parameters": "count_parameters(run.config)",
     "breakdown": "count_parameters(run.config)",
 }
@@ -37,12 +36,18 @@ FLOW = "seen.flow()"
 
 
 def notebook(
-    run: Run, panel: str = "", *, is_pocket: bool = False, title: str = "", _: Translate = str
+    run: Run,
+    panel: str = "",
+    *,
+    layer: int = 0,
+    is_pocket: bool = False,
+    title: str = "",
+    _: Translate = str,
 ) -> str:
     """The notebook as JSON: the run, its recording, and what the panel of this name shows.
 
-    `is_pocket`: the weights of the run are those of a model that ships with the package; others
-    are drawn from the seed. `title`: what stands above, with a line in the language of `_`.
+    `layer`: the one that it shows. `is_pocket`: the weights of the run are those of a model that
+    ships with the package; others are drawn from the seed. `title`: what stands above, with a line in the language of `_`.
     """
     weights = OF_WEIGHTS.format(name=run.weights) if is_pocket else "model = run.build()"
     cells = [
@@ -52,7 +57,7 @@ def notebook(
         _code(weights),
         _code("seen = run.record(model)\nseen.flow()"),
     ]
-    facts = FACTS.get(panel, FLOW)
+    facts = FACTS.get(panel, FLOW).format(layer=layer)
     if facts != FLOW:
         cells.append(_code(facts))
     about = {"language_info": {"name": "python"}}

@@ -21,6 +21,7 @@ from pages.server import cached
 from pages.session.slot import shown_by
 from pages.show import chart, page_file
 from pages.stage import link, present
+from pages.state import labelled
 from pages.words.file_names import INSIDE, file_stem
 from pages.words.language import _, bracketed, current_language, translation
 
@@ -89,14 +90,14 @@ def pictures_file(figures: Callable[[], Sequence[Any]], caption: str) -> Callabl
 
 def take_run(run: Run, panel: str, title: str) -> None:
     """The run of the open panel as a notebook, and what it showed as tensors."""
-    is_pocket = run.weights in pocket_names()
+    is_pocket, is_recorded = run.weights in pocket_names(), cached.is_recorded(run)
+    layer = labelled.attending_layer(run, link.now()) if is_recorded else 0
     with st.container(horizontal=True, key="take_run"):
         if is_pocket or not run.weights:
-            make = partial(
-                notebook_of, run, panel, is_pocket=is_pocket, title=title, _=translation()
-            )
+            look: dict[str, Any] = {"title": title, "_": translation()}
+            make = partial(notebook_of, run, panel, layer=layer, is_pocket=is_pocket, **look)
             download("run.ipynb", make, "application/x-ipynb+json")
-        if cached.is_recorded(run):
+        if is_recorded:
             tensors = partial(activations, cached.recording(run))
             download("activations.safetensors", tensors, "application/octet-stream")
 

@@ -102,6 +102,12 @@ def test_a_notebook_makes_the_same_run_again(name: str):
     assert torch.equal(found["seen"].output, run.record(run.build()).output)
 
 
+def test_a_notebook_shows_the_layer_that_the_panel_shows():
+    run = RUNS["a block"]
+    *_others, last = json.loads(notebook_of(run, "heads", layer=3))["cells"]
+    assert last["source"] == "seen.heads(run.build_mask(), layer=3)"
+
+
 def test_a_notebook_opens_the_weights_that_ship():
     file = pocket("sort")
     ids = Input(tokens=("1", "2"), token_ids=(1, 2))

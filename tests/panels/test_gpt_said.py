@@ -170,9 +170,11 @@ def test_the_lens(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, logit_lens.says_decided, facts)
     assert said["en"] == (
         "At the pinned token `an₂`, the answer `the` ranks first only at the end. Before "
-        "the first layer it was at rank 7 of 64."
+        "the first layer it was at rank 7 of 64. It rises most in layer 1, from rank 7 to 2."
     )
     assert "`an₂`" in said["zh"]
+    level = replace(facts, lens=replace(facts.lens, rank=np.ones((3, 3), int)))
+    assert "rises" not in in_english(monkeypatch, logit_lens.says_decided, level)
     assert "#1 means it already ranks first." in in_english(
         monkeypatch, logit_lens.says_cells, facts
     )

@@ -103,7 +103,7 @@ def _says_angles(facts: SumFacts, place: int) -> str:
             "without full turns is {together:.0f}°, and the answer {c} lies at {of_c:.0f}°."
         )
     turned = facts.turned(place)
-    of_a, of_b, of_c = turned[a], turned[b], turned[c]
+    of_a, of_b, of_c = (round(turned[number]) for number in (a, b, c))  # the sum is one of these
     together = (of_a + sign * of_b) % 360
     return text.format(a=a, b=b, c=c, of_a=of_a, of_b=of_b, of_c=of_c, together=together)
 
