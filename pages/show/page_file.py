@@ -17,9 +17,10 @@ from blocks.model.shipped import shipped
 from pages.figures.page_file import as_html, component_as_html
 from pages.server import address
 from pages.show.seen import Node
-from pages.words.language import _, current_language
+from pages.words.language import _, current_language, ngettext
 
 INK_ON_DARK, INK = "#e2e8f0", "#1e293b"
+MOST_ROWS, LONGEST_WAY = 10, 120  # of a table, in characters of a link: what is seen unfolded
 MOST_CHARTS = 30_000_000  # characters of all pictures; the library comes on top
 ICON = re.compile(r":material/\w+:\s*")
 COLORED = re.compile(r":[a-z]+(?:-badge|-background)?\[((?:[^\[\]]|\[[^\]]*\])*)\]")
@@ -83,7 +84,9 @@ def _head(head: Head) -> Iterator[str]:
     made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
     link = html.escape(head.link, quote=True)
     way = html.escape(address.way_on_this_machine(head.link)) or f"<a href='{link}'>{link}</a>"
-    yield f"<p class='caption'>{html.escape(made)} · {way}</p>"
+    is_long = len(head.link) > LONGEST_WAY
+    way = _folded(_("How to open this in Blockscope"), way) if is_long else f" · {way}"
+    yield f"<div class='caption'>{html.escape(made)}{way}</div>"
     if head.text:
         title = html.escape(_("Input"))
         yield f"<h4>{title}</h4>{_written(head.text)}"
@@ -93,12 +96,12 @@ def _settings(head: Head) -> str:
     """At the end, and folded: a few of a hundred are looked up."""
     if not head.settings:
         return ""
-    title = html.escape(_("All settings"))
-    return f"<details><summary>{title}</summary>{_set(head)}</details>"
+    rows = pd.DataFrame(head.settings, columns=[_("setting"), _("value")])
+    return _folded(_("All settings"), _rows(rows))
 
 
-def _set(head: Head) -> str:
-    return _table(pd.DataFrame(head.settings, columns=[_("setting"), _("value")]))
+def _folded(title: str, inside: str) -> str:
+    return f"<details><summary>{html.escape(title)}</summary>{inside}</details>"
 
 
 class _Writer:
@@ -264,6 +267,15 @@ def _frame(element: Any) -> str:
 
 
 def _table(table: pd.DataFrame) -> str:
+    """Its first rows; the others are folded, so that they do not drown what is drawn."""
+    first, more = _rows(table[:MOST_ROWS]), table[MOST_ROWS:]
+    if more.empty:
+        return first
+    title = ngettext("{n} more row", "{n} more rows", len(more)).format(n=len(more))
+    return first + _folded(title, _rows(more))
+
+
+def _rows(table: pd.DataFrame) -> str:
     return table.to_html(
         index=False, border=0, escape=True, na_rep="", float_format="{:.4g}".format
     )
