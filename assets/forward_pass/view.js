@@ -513,16 +513,22 @@ function focusOf(view) {
   const cross = move.stage.startsWith("cross_") ? "cross_" : "";
   if (place.zoom !== "layer" && move.inHead) {
     const name = `${move.start}${cross}${place.head}`;
-    return (layout) => (layout.heads.has(name) ? headFocus(layout.heads.get(name), width) : partFocus(layout, move, width));
+    return (layout) => (layout.heads.has(name) ? headFocus(layout, layout.heads.get(name)) : partFocus(layout, move, width));
   }
   return (layout) => partFocus(layout, move, width);
 }
 
-/* On a phone with room for the names of its rows. */
-function headFocus(head, width) {
-  const found = around([head], 0.05 * head.w);
-  const names = width < 640 ? 0.12 * head.w : 0;
-  return { ...found, x: found.x - names, w: found.w + names };
+/* On a phone it begins at the top and fills the width, up to the heads beside it, with room for the names
+   of its rows where there is some. */
+function headFocus({ heads, width, height }, head) {
+  const edge = 0.05 * head.w;
+  if (width >= 640) return around([head], edge);
+  const beside = [...heads.values()].filter((each) => each !== head && Math.abs(each.y - head.y) < head.h / 2);
+  const before = beside.filter((each) => each.x < head.x).map((each) => each.x + 1.01 * each.w);
+  const after = beside.filter((each) => each.x > head.x).map((each) => each.x - 0.01 * each.w);
+  const x = Math.max(head.x - 0.12 * head.w - edge, ...before);
+  const w = Math.min(head.x + head.w + edge, ...after) - x;
+  return { x, y: head.y - edge, w, h: (w * height) / width };
 }
 
 function partFocus(layout, move, width) {

@@ -76,6 +76,22 @@ def test_a_tapped_number_stays_where_it_stands_and_its_sum_covers_none(phone: Re
     expect(told).to_be_in_viewport(ratio=1)
 
 
+def test_one_head_stands_at_the_top_without_the_heads_beside_it(phone: Reader):
+    page = phone.load(
+        "/forward_pass?preset=stories-en-zh&n_heads=8&text=Tom had a red ball. He"
+        "&zoom=head&moment=layers.1.head_out&layer=1&head=2"
+    )
+    canvas = page.locator("[data-part=canvas]")
+    canvas.scroll_into_view_if_needed()
+    drawn = canvas.evaluate_handle(DRAWN)
+    canvas.press("ArrowLeft")
+    page.wait_for_function("seen => seen.has('head 3')", arg=drawn)
+    assert (
+        max(drawn.evaluate("seen => [...seen.get('head 3')]")) < canvas.bounding_box()["height"] / 8
+    )
+    assert not drawn.evaluate("seen => seen.has('head 4')")
+
+
 def test_a_drag_beside_a_number_moves_the_matrix_and_no_time(phone: Reader):
     page = phone.load(
         "/forward_pass?preset=stories-en-zh&text=Tom had a red ball. He"
