@@ -35,7 +35,8 @@ def two_bars(found: tuple[Asked, Sequence[str]], *, _: Translate) -> Picture:
     before = marks.lying(
         [*facts.facts.whole],
         range(2),
-        marker={"color": palette.BEFORE, "opacity": 0.35},
+        marker={"color": palette.BEFORE},
+        opacity=0.35,  # in the legend too
         name=_("before, with all heads"),
         hoverinfo="skip",
     )
