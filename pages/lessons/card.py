@@ -222,14 +222,15 @@ def _ways(now: Now) -> None:
         st.markdown(f"##### {now.step.title}", width="stretch")
         if now.i and not is_phone():
             _back(now)
-    if not (is_phone() and (now.i or now.is_through)):
+    leads_on = now.is_through and not handed_in.is_asked_for(now)
+    if not (is_phone() and (now.i or leads_on)):
         return
     side = "distribute" if now.i else "right"
     look: dict[str, Any] = {"horizontal_alignment": side, "vertical_alignment": "center"}
     with at_hand(), st.container(horizontal=True, **look, key="lesson_ways"):
         if now.i:
             _back(now)
-        if now.is_through:
+        if leads_on:
             _on(now)
 
 
@@ -237,10 +238,13 @@ def _at_either_end(now: Now, *, is_done: bool) -> None:
     """A class that begins here; what was learned, the guesses as a file, the way out of it."""
     if now.i == 0:
         wall.way_to_open()
-    if now.is_last and (is_done or (now.step.ask and now.is_through)):
-        _end(now)
+    is_over = now.is_last and (is_done or (now.step.ask and now.is_through))
+    if is_over and (said := sentences(now.lesson.learned, *verdict.counted(now))):
+        st.success(said, icon=":material/school:")
     if now.is_last and now.guesses:
         handed_in.offer(now)
+    if handed_in.is_asked_for(now) and is_phone():
+        _on(now)  # at hand it would lead away from what is handed in
     if now.is_through:  # before, it would stand between what is read and what is asked
         st.button(
             _("Leave the lesson and explore here"),
@@ -286,11 +290,6 @@ def _lead(label: str, icon: str, way: tuple[str, dict[str, str]], told: str | No
     path, query = way
     text = f":primary-badge[{icon} **{label}**]"
     st.page_link(path, label=text, query_params=query, help=told)
-
-
-def _end(now: Now) -> None:
-    if said := sentences(now.lesson.learned, *verdict.counted(now)):
-        st.success(said, icon=":material/school:")
 
 
 def _next_lesson(now: Now) -> Lesson | None:

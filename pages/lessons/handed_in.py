@@ -60,6 +60,11 @@ def _setting(name: str, value: Any) -> str:
     return f"{name} = {value}"
 
 
+def is_asked_for(now: Now) -> bool:
+    """Whether a teacher waits for the file: this is the end of homework."""
+    return now.is_last and now.is_through and now.lesson.id.startswith(HOMEWORK)
+
+
 def offer(now: Now) -> None:
     """The guesses of a lesson beside the truth, as one file that opens without a network.
 
@@ -81,10 +86,14 @@ def offer(now: Now) -> None:
         file_name=f"blockscope-{now.lesson.id}.html",
         mime="text/html",
         icon=":material/download:",
-        on_click="ignore",
+        on_click=_confirm if fields else "ignore",
         type="tertiary",
         key="hand_in",
     )
+
+
+def _confirm() -> None:
+    st.toast(_("Saved. You can now hand in the file."), icon=":material/task_alt:")
 
 
 def written(now: Now, made: datetime, told: Mapping[str, str] = EMPTY) -> str:

@@ -204,6 +204,15 @@ def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeyp
     assert at.main.number_input  # a curve is higher than a screen
 
 
+def test_on_a_phone_the_way_on_stands_below_the_homework_that_is_saved(monkeypatch):
+    asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+    at = opened(ATTENTION, panel=None, lesson="homework-entropy", guesses="0:")
+    order = [getattr(each.proto, "label", "") for each in at.main if hasattr(each, "proto")]
+    way = next(i for i, label in enumerate(order) if "All lessons" in label)
+    assert order.index("Your name") < order.index("Download guesses and measurements") < way
+
+
 def test_no_empty_frame_stands_above_the_panel_on_a_phone(monkeypatch):
     asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
