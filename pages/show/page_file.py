@@ -209,7 +209,10 @@ def _rendered(render: Callable[[str], str], text: str) -> str:
         formulas.append(as_mathml(found[1] or found[2], is_apart=bool(found[1])))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    written = render(COLORED.sub(r"\1", ICON.sub("", FORMULA.sub(keep, text))))
+    bare = ICON.sub("", FORMULA.sub(keep, text))
+    while COLORED.search(bare):  # one within another
+        bare = COLORED.sub(r"\1", bare)
+    written = render(bare)
     return PLACE.sub(lambda place: formulas[int(place[1])], written)
 
 

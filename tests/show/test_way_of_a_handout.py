@@ -45,3 +45,9 @@ def test_ten_rows_of_a_table_are_seen_and_the_others_folded(n: int, more: str | 
     assert seen.count("<td>") == 10 and folded.count("<td>") == n - 10
     assert written.count("<th>head</th>") == (2 if more else 1)
     assert (f"<summary>{more}</summary>" in folded) == bool(more)
+
+
+def test_of_colours_within_each_other_the_text_is_left():
+    parts = [Part("markdown", ":blue-background[**Tom** :gray[:small[87]]]")]
+    written = page_file(Head("GPT", "", MADE, "", ()), [Panel("Read", Node(), lambda: parts)])
+    assert "<strong>Tom</strong> 87<" in written
