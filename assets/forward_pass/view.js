@@ -313,7 +313,7 @@ class View {
     const { stage, canvas } = this.parts;
     if (!this.scene || !stage.clientWidth) return;
     this.width = stage.clientWidth;
-    this.height = heightFor(this.width, stage, this.parts.legend) * (this.scene.pair ? 0.65 : 1);
+    this.height = heightFor(this.width, stage, this.parts.legend, this.scene.is_presented) * (this.scene.pair ? 0.65 : 1);
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     this.type = Math.max(1, Math.min(1.5, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16));
     canvas.style.height = `${this.height}px`;
@@ -383,11 +383,11 @@ class View {
 }
 
 /* As high as the window has room, so that controls, picture and legend are seen together. */
-function heightFor(width, stage, legend) {
+function heightFor(width, stage, legend, isPresented) {
   const top = stage.getBoundingClientRect().top + (document.scrollingElement?.scrollTop || 0);
   const room = innerHeight - Math.min(top, innerHeight * 0.6) - legend.offsetHeight - 24;
   if (width < 640) return Math.max(400, Math.min(540, innerHeight - 300)); // a phone scrolls to it
-  const [least, most] = [330, Math.min(620, width * 0.52)];
+  const [least, most] = [isPresented ? 250 : 330, Math.min(620, width * 0.52)];
   return Math.max(least, Math.min(most, room));
 }
 
