@@ -10,7 +10,7 @@ from pages.figures.theme import Picture, Translate, token_label, word_label
 from pages.panels.gpt.few_bars_picture import few_bars
 
 N_FEW = 5
-OF_TEXT = 0.35  # of the length of the bars: room for what is written at their ends
+OF_TEXT, BY_NAMES = 0.35, 0.45  # of the length of the bars: room for what is written at an end
 
 
 class Answer(NamedTuple):
@@ -27,8 +27,8 @@ def few(answer: Answer, *, _: Translate) -> Picture:
     names = [labels[place] for place in facts.places]
     places, bits = [facts.places[i] for i in shown], facts.effects[shown]
     low, high = min(0.0, bits.min()), max(1.0, bits.max())
-    room = OF_TEXT * (high - low)
-    low, high = low - room * (low < 0), high + room
+    length = high - low
+    low, high = low - BY_NAMES * length * (low < 0), high + OF_TEXT * length
     bars = marks.lying(
         bits.tolist(),
         range(len(shown)),
