@@ -32,7 +32,7 @@ from pages.state.values import State
 from pages.words.language import _
 
 Found = tuple[float, ...]
-ROOM = 340  # pixels of a picture before a class, where more follows
+ROOM, ROOM_LEFT = 340, 310  # pixels of a picture before a class; below changes that are listed
 
 
 def ablation(*fields: str) -> Panel:
@@ -107,6 +107,7 @@ def what_moved(run: Run, token: int) -> None:
     """The output against that of the untouched model."""
     tell(words.sentence(run, token))
     left, right = columns(2)
+    room = ROOM_LEFT if run.interventions else ROOM
     with left:
         show(
             draw_moved,
@@ -115,17 +116,19 @@ def what_moved(run: Run, token: int) -> None:
             key="output_moved",
             alt=words.moved_alt,
             on_click=pin_token,
-            room=ROOM,
+            room=room,
         )
     if measured.reads_tokens(run):
+        n = measured.N_AT_THE_WALL if present.is_on() else measured.N_CANDIDATES
         with right:
             show(
                 draw_candidates,
                 run,
                 token,
+                n,
                 key="output_moved_to",
                 alt=words.candidates_alt,
-                room=ROOM,
+                room=room,
             )
 
 
@@ -160,10 +163,10 @@ def draw_moved(run: Run, token: int) -> Picture:
     )
 
 
-def draw_candidates(run: Run, token: int) -> Picture:
+def draw_candidates(run: Run, token: int, n: int) -> Picture:
     """The likeliest tokens before and after."""
-    label = run.input.labels[token]
-    return interventions_picture.candidates(measured.candidates(run, token), token=label, _=_)
+    table, label = measured.candidates(run, token, n), run.input.labels[token]
+    return interventions_picture.candidates(table, token=label, _=_)
 
 
 def has_heads(run: Run) -> bool:

@@ -43,6 +43,16 @@ def test_the_panel_begins_with_the_head_that_is_looked_at():
     assert "In layer 2, head 4" in said(at)
 
 
+def test_the_panel_opens_at_the_change_that_is_on():
+    for change, shown in (("head_out.1.2:zero", [1, 2]), ("resid_post.1:zero", [1])):
+        at = opened(GPT, preset=None, panel="ablation", layer=2, head=3, interventions=change)
+        boxes = {box.key.partition("#")[0]: box.value for box in at.selectbox}
+        found = [value for key, value in boxes.items() if key.startswith(("change_l", "change_h"))]
+        part = next(value for key, value in boxes.items() if key.startswith("change_part"))
+        assert found == shown and part == change.partition(".")[0]
+        assert "is not among them" not in said(at)
+
+
 def test_a_class_sees_where_and_not_how_to_change_it():
     at = opened(GPT, preset=None, panel="ablation", present=True)
     assert_works(at)

@@ -51,22 +51,29 @@ def change_controls(run: Run) -> None:
 
 
 def _part(run: Run) -> Part:
-    part = Part(link.value("change_part"))
-    choices = part_choices(run.config)
+    """The reader's, or that of the last change that is on."""
+    asked, choices = link.value("change_part"), part_choices(run.config)
+    part = Part(asked) if asked else _made_last(run).part
     return part if part in choices else choices[0]
 
 
 def _layer(run: Run) -> int:
-    """The reader's, or the one that is looked at."""
     asked = link.value("change_layer")
-    looked_at = labelled.selected_layer(run, link.now())
-    return looked_at if asked is None else min(asked, run.config.n_layers - 1)
+    return _made_last(run).layer if asked is None else min(asked, run.config.n_layers - 1)
 
 
 def _head(run: Run) -> int:
-    asked = link.value("change_head")
-    looked_at = labelled.selected_head(run, link.now())
+    asked, made = link.value("change_head"), _made_last(run).head
+    looked_at = labelled.selected_head(run, link.now()) if made is None else made
     return looked_at if asked is None else min(asked, run.config.n_heads - 1)
+
+
+def _made_last(run: Run) -> Intervention:
+    """The last change that is on, or else the head that is looked at, switched off."""
+    if run.interventions:
+        return run.interventions[-1]
+    layer, head = labelled.selected_layer(run, link.now()), labelled.selected_head(run, link.now())
+    return Intervention(part=Part.HEAD, layer=layer, head=head)
 
 
 def _number(name: str, label: str, n: int, shown: int) -> None:

@@ -13,7 +13,7 @@ from blocks.observe.sweep import outputs_of_each
 from pages.server import cached
 from pages.stage import tokens
 
-N_CANDIDATES = 10
+N_CANDIDATES, N_AT_THE_WALL = 10, 7
 
 
 @lru_cache(maxsize=32)
@@ -24,10 +24,10 @@ def change(run: Run) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=64)
-def candidates(run: Run, token: int) -> pd.DataFrame:
+def candidates(run: Run, token: int, n: int) -> pd.DataFrame:
     """The likeliest tokens before and after at one position, with their labels."""
     before, after = cached.recording(run.untouched).output[0], cached.recording(run).output[0]
-    table = output_change.moved_most(before[token], after[token], N_CANDIDATES)
+    table = output_change.moved_most(before[token], after[token], n)
     return table.assign(label=[tokens.label(run, token_id) for token_id in table["token_id"]])
 
 

@@ -223,11 +223,11 @@ def moved_alt(run: Run, token: int) -> str:
     ).format(unit=unit(run), most=max(moved), at=moved[token])
 
 
-def candidates_alt(run: Run, token: int) -> str:
+def candidates_alt(run: Run, token: int, n: int) -> str:
     """Write the alt text of the candidates."""
     rows = listing(
         f"{row.label} {fine_percent(row.p_before)} → {fine_percent(row.p_after)}"
-        for row in each_row(measured.candidates(run, token))
+        for row in each_row(measured.candidates(run, token, n))
     )
     text = _("Probabilities at {token} before and after the change: {rows}.")
     return text.format(token=run.input.labels[token], rows=rows)

@@ -18,8 +18,8 @@ def changes(text: str) -> str:
 
 FIELDS: dict[str, Field] = {
     "interventions": Field(changes, ""),
-    "change_part": Field(choice(Part), "head_out"),
-    "change_layer": Field(whole(0, 10**4), None),  # where silent: what is looked at
+    "change_part": Field(choice(Part), None),  # where silent: the change that is on
+    "change_layer": Field(whole(0, 10**4), None),  # the same, or else what is looked at
     "change_head": Field(whole(0, 10**5), None),
     "change_kind": Field(choice(InterventionKind), "zero"),
     "change_here": Field(flag, False),
