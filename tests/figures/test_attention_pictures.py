@@ -185,6 +185,13 @@ def test_where_sinks_are_set_apart_each_matrix_has_colors_of_its_own_and_dots_be
     assert most[4] != most[5]  # raw and divided, each on its own
 
 
+def test_a_mask_leaves_what_it_lets_through_its_color():
+    facts = replace(one_head("mask"), apart=(0,))
+    before, after = (z["meta"]["most"] for z in heatmaps(step_picture.step(facts, _=same)))
+    alone = heatmaps(step_picture.narrow(facts, _=same))[0]["meta"]["most"]
+    assert before == after == alone
+
+
 def test_frames_that_are_current_are_framed_and_bold():
     frame = raw(strip(current="qkv"))["layout"]["shapes"][0]
     other = raw(strip(current="softmax"))["layout"]["shapes"][0]

@@ -150,6 +150,29 @@ def test_features_are_left_out_where_a_step_draws_them(
     assert {step for step in said if "first 64 features" in said[step]} == cut
 
 
+def test_a_class_is_told_what_it_would_misread(monkeypatch: pytest.MonkeyPatch):
+    wide = replace(STEPS.around, concat=np.ones((3, 576)))
+    config = CONFIG.replace(d_head=64, d_model=576)
+    head = replace(
+        HEAD,
+        run=replace(RUN, config=config),
+        steps=replace(STEPS, q=np.ones((3, 64)), around=wide),
+        apart=(0,),
+    )
+    said = {
+        step: in_english(monkeypatch, steps.says_at_the_wall, replace(head, step=step))
+        for step in ("scaled", "mask", "heads")
+    }
+    assert said == {
+        "scaled": "Each matrix has its own color scale.",
+        "mask": "",
+        "heads": "Only 4 heads and 64 features are drawn.",
+    }
+    masked = in_english(monkeypatch, steps.says_drawn, replace(head, step="mask"))
+    assert "scale is that of the scores before the mask" in masked
+    assert in_english(monkeypatch, steps.says_at_the_wall, replace(HEAD, step="scaled")) == ""
+
+
 def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
     lines = in_english(monkeypatch, arithmetic.written_out, HEAD).split("  \n")
     assert lines[5].startswith(":orange[▸ **Softmax over each row** →]")

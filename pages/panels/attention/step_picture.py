@@ -97,6 +97,9 @@ def _drawn(facts: HeadFacts, size: Size, _: Translate) -> Picture:
     is_alone = facts.step == "qkv" or (size.is_narrow and facts.step in OF_SCORES)
     read = () if is_alone else (_read_by(facts),)
     matrices = [matrix_of(facts, name, _) for name in (*read, *made)]
+    if facts.step == "mask":  # which changes no score that it lets through: each keeps its color
+        end = matrix_of(facts, _read_by(facts), _).end
+        matrices = [matrix._replace(end=end) for matrix in matrices]
     picture = side_by_side(matrices, chosen, numbers, title=title, size=size, _=_)
     return _with_heads(picture, facts, matrices[0], _) if facts.step == "heads" else picture
 

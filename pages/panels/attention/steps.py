@@ -26,7 +26,7 @@ from pages.stage import link, present, progress
 from pages.stage.phone import is_phone
 from pages.state import labelled
 from pages.state.values import State
-from pages.words.language import _, bracketed, enumeration, fill, literal, sentences
+from pages.words.language import _, bracketed, enumeration, fill, literal, ngettext, sentences
 from pages.words.numbers import percent
 
 Cell = tuple[str, int, int]  # step, key, feature
@@ -147,10 +147,15 @@ def _besides(facts: HeadFacts) -> Iterator[str]:
 def says_drawn(facts: HeadFacts) -> str:
     """What is not drawn: tokens beyond the window, features beyond the first, dropout."""
     run, notes = facts.run, [shared.says_window(facts, facts.drawn(matrices.MOST_TOKENS))]
-    if facts.widest > matrices.MOST_FEATURES:
-        text = _("Only the first {n} features of long vectors are drawn.")
-        notes.append(text.format(n=matrices.MOST_FEATURES))
-    if facts.apart:
+    notes.append(_says_features(facts))
+    if facts.apart and facts.step == "mask":
+        notes.append(
+            _(
+                "The color scale is that of the scores before the mask; it ends at the magnitude "
+                "that only 1% of them exceed, and those are marked with a dot."
+            )
+        )
+    elif facts.apart:
         notes.append(
             _(
                 "Each matrix has its own color scale, which ends at the magnitude that only "
@@ -162,6 +167,29 @@ def says_drawn(facts: HeadFacts) -> str:
     if run.input.shape[0] > 1:
         notes.append(_("The first sequence of the batch is shown."))
     return sentences(*notes)
+
+
+def _says_features(facts: HeadFacts) -> str:
+    """How much of long vectors is drawn, if not all."""
+    n, most = matrices.MOST_FEATURES, matrices.MOST_OF_ALL_HEADS
+    if facts.widest <= n:
+        return ""
+    if facts.step == "heads" and facts.steps.around.concat.shape[1] > most:
+        n_heads = -(-most // facts.steps.d_head)
+        text = ngettext(
+            "Only {n_heads} head and {n} features are drawn.",
+            "Only {n_heads} heads and {n} features are drawn.",
+            n_heads,
+        )
+        return text.format(n_heads=n_heads, n=n)
+    return _("Only the first {n} features of long vectors are drawn.").format(n=n)
+
+
+def says_at_the_wall(facts: HeadFacts) -> str:
+    """What a class would otherwise misread in the picture."""
+    if facts.step == "scaled" and facts.apart:
+        return _("Each matrix has its own color scale.")
+    return _says_features(facts) if facts.step == "heads" else ""
 
 
 @section
@@ -213,7 +241,8 @@ def _on_one_screen(facts: HeadFacts, state: State) -> None:
             step_keys(facts)
     steps = steps_taken(facts.run.config)
     at, last = (matrices.number_of(step, steps) for step in (facts.step, steps[-1]))
-    sentence.markdown(f"**{at}/{last} · {shared.called(facts)}** {says_step(facts)}")
+    said = sentences(says_step(facts), says_at_the_wall(facts))
+    sentence.markdown(f"**{at}/{last} · {shared.called(facts)}** {said}")
     if step_picture.presented_size(facts).is_in_full:
         _step_large(facts, step_picture.presented, state)
         _in_numbers(arithmetic.in_short(facts, " · "))
