@@ -120,11 +120,16 @@ def says_how_to_read(facts: GraphFacts) -> str:
     return sentences(routes, says_wires(facts), says_click(facts))
 
 
-def says_wires(_facts: GraphFacts) -> str:
-    return _(
-        "Each wire shows how much of one token's vector comes from another token. The prediction "
-        "need not depend on them. Each dot shows how much its token has gathered so far."
+def says_wires(facts: GraphFacts) -> str:
+    rest = _(
+        "The prediction need not depend on them. Each dot shows how much its token has gathered "
+        "so far."
     )
+    return sentences(says_wire(facts), rest)
+
+
+def says_wire(_facts: GraphFacts) -> str:
+    return _("Each wire shows how much of one token's vector comes from another token.")
 
 
 def says_click(_facts: GraphFacts) -> str:

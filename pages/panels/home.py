@@ -137,10 +137,12 @@ def its_way(run: Run, token: int, state: State) -> None:
         st.warning(graph.says_too_large(run))
         return
     way, draw = (run, token, graph.least_share(state)), contribution_graph_picture.graph
-    show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin, room=560)
+    facts = graph.graph_facts(*way)
+    if present.is_on():
+        st.markdown(sentences(graph.says_routes(facts), graph.says_wire(facts)))
+    show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin, room=420)
     if present.is_on():
         return
-    facts = graph.graph_facts(*way)
     left, right = st.columns([4, 1])
     with left:
         said = graph.says_window, graph.says_routes, graph.says_click, graph.says_wires

@@ -278,3 +278,11 @@ def test_the_menu_leads_home_to_the_model_that_ran():
     at = opened("pages/gpt.py", preset=None)
     home_link = next(link.proto for link in at.sidebar if link.type == "page_link")
     assert parse_qs(home_link.query_string)["preset"] == ["stories-en-zh"]
+
+
+def test_a_class_is_told_what_wires_are():
+    at = home(present=True)
+    assert_works(at)
+    wires = "Each wire shows how much of one token's vector comes from another token."
+    told = next(each.value for each in at.markdown if wires in each.value)
+    assert told.startswith("Orange wires are the main routes to") and "Click a token" not in told
