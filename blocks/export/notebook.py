@@ -47,7 +47,8 @@ def notebook(
     """The notebook as JSON: the run, its recording, and what the panel of this name shows.
 
     `layer`: the one that it shows. `is_pocket`: the weights of the run are those of a model that
-    ships with the package; others are drawn from the seed. `title`: what stands above, with a line in the language of `_`.
+    ships with the package; others are drawn from the seed. `title`: what stands above, with a line
+    in the language of `_`.
     """
     weights = OF_WEIGHTS.format(name=run.weights) if is_pocket else "model = run.build()"
     cells = [

@@ -329,7 +329,7 @@ def test_the_strongest_head_is_switched_off_in_the_panel_for_that():
     press(at, "without_strongest")
     assert_works(at)
     assert at.query_params["panel"] == "ablation"
-    assert f"In {told} is replaced with zeros" in said(at)
+    assert f"In {told} is replaced with zeros" in said(at) and at.query_params["interventions"]
 
 
 def test_another_of_the_offered_answers_is_weighed_with_what_was_measured(monkeypatch):

@@ -159,15 +159,10 @@ def switch_off(run: Run, customdata: list[Any]) -> None:
 
 
 def try_without(part: Intervention) -> None:
-    """Lead to the panel that shows what happens without a part.
-
-    Where others are changed already, it joins them, or else the panel would show them alone.
-    """
+    """Switch a part off, and lead to the panel that shows what that does."""
     _choose(part)
-    if state.asked():
-        state.add(part)
+    state.add(part)
     link.change("panel", PANEL)
-    link.redraw_everything()
 
 
 def _choose(part: Intervention) -> None:
