@@ -19,6 +19,7 @@ FEW = 16  # texts that stand freely
 THIRD = 360  # pixels of one of three pictures beside each other
 SECOND_LINE = re.compile("\u00a0<br>|<br>\u00a0")
 FINE_PRINT = re.compile(r"<br><span style='font-size:\d+px'>[^<]*</span>")
+MARKUP = re.compile("<[^>]*>")
 WRITTEN = ("text", "texttemplate")
 ON_AXES = ("scatter", "scattergl", "bar", "heatmap", "histogram", "box", "violin", "contour")
 
@@ -112,7 +113,8 @@ def _axis(name: str, axis: dict[str, Any], layout: dict[str, Any]) -> dict[str, 
 
 def _upright_step(names: Sequence[str], axis: dict[str, Any], layout: dict[str, Any]) -> int:
     """Every which name has room where they stand upright beside each other; in two lines, twice."""
-    widest = max((sum(LEAST if ord(c) > WIDE else SIGN for c in name) for name in names), default=0)
+    said = (MARKUP.sub("", name) for name in names)
+    widest = max((sum(LEAST if ord(c) > WIDE else SIGN for c in name) for name in said), default=0)
     low, high = axis.get("domain") or (0, 1)
     width = _width(layout, THIRD)
     lines = 2 if any(SECOND_LINE.search(name) for name in axis["ticktext"]) else 1

@@ -13,7 +13,7 @@ from pages.figures import marks, palette
 from pages.figures.axes import plot_room
 from pages.figures.counting import from_one, read_apart
 from pages.figures.described import SAID
-from pages.figures.theme import SPACE, WIDE, Picture, Translate, faint, figure, token_label
+from pages.figures.theme import ACROSS, SPACE, WIDE, Picture, Translate, faint, figure, token_label
 from pages.figures.token_axis import (
     CLOSE,
     CROWDED,
@@ -33,6 +33,7 @@ LEAST_HEIGHT, MOST_HEIGHT = 230, 340
 SMALL, LARGE = 5, 19  # pixels of a dot
 OF_ROOM, OF_CROWD = 0.8, 0.45  # the largest share of the way to the next; where there are many
 ROW, N_SAID = 60, 3
+PROJECTED = 740  # pixels between the first token and the last before a class
 
 
 class Shares(NamedTuple):
@@ -84,6 +85,7 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
         [_nodes(facts, shares, largest, _), _targets(shares, names, pinned, first, _)],
         title=_("What each token takes from the others, layer by layer"),
         **plot_room(height, bottom),
+        meta={ACROSS: PROJECTED},
         xaxis={
             **_token_ticks(tokens, pinned),
             "range": [-0.6, n - 0.4],

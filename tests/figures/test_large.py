@@ -101,6 +101,13 @@ def test_names_that_are_set_in_lines_keep_all_of_them():
     assert [*found.layout.xaxis.ticktext] == names
 
 
+def test_a_name_in_bold_is_as_wide_as_its_letters():
+    names = [*("a" * 11), "<b><span style='color: #d55e00'>a</span></b>"]
+    axis = {"tickvals": [*range(12)], "ticktext": names, "tickangle": 0}
+    picture = figure([{"type": "scatter", "x": [0, 11], "y": [0, 1]}], title="", xaxis=axis)
+    assert [*enlarged(picture).parts["layout"]["xaxis"]["ticktext"]] == names
+
+
 def test_maps_side_by_side_take_the_width_that_there_is():
     axes = {"xaxis": {"range": [0, 50]}, "yaxis": {"range": [10, 0], "scaleanchor": "x"}}
     given = {"height": 120, "meta": {TILES: True, ACROSS: 1000}, **axes}

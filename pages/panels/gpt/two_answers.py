@@ -38,7 +38,7 @@ from pages.state.values import State
 from pages.words.language import _, current_language, literal, sentences
 from pages.words.numbers import percent
 
-ROOM = 440  # pixels of a picture before a class
+ROOM, NOTED = 440, 140  # pixels of a picture before a class, less what a change needs
 LEFT_ALONE = 0.1  # of what a head does most: less is told as nothing
 N_OFFERED, MOST_OFFERED = 40, 120
 LABELS = {
@@ -331,7 +331,7 @@ def table(facts: AnswerFacts) -> pd.DataFrame:
 @section
 def what_decides(run: Run, state: State) -> None:
     """The two answers, the method, the pictures, the table."""
-    run, position = run.untouched, labelled.pinned_token(run, state)
+    changed, run, position = run, run.untouched, labelled.pinned_token(run, state)
     code = (logit_difference.direct, linear)
     place = explained(("two_answers", "interventions"), code, key="two_answers")
     a, b = chosen(run, position, state)
@@ -353,9 +353,12 @@ def what_decides(run: Run, state: State) -> None:
     shown = run, position, a, b, method, len(done.found) if done else 0, other
     with place:
         say(says_shortly if present.is_on() else says_answers, *shown, facts=answer_facts)
-    pictures(run, shown)
-    with row if present.is_on() else st.container():
-        way_to_switch_off(answer_facts(*shown))
+        if changed.interventions:
+            st.markdown(says_changed(changed, position, a, b))
+    pictures(run, shown, ROOM - NOTED if changed.interventions else ROOM)
+    if not changed.interventions:
+        with row if present.is_on() else st.container():
+            way_to_switch_off(answer_facts(*shown))
     note(
         _(
             "Blue favors A, orange favors B. Heads and whole sub-layers have separate color "
@@ -365,9 +368,20 @@ def what_decides(run: Run, state: State) -> None:
     show_table(table(answer_facts(*shown)), key="answer_table", n_names=2, height=318)
 
 
-def pictures(run: Run, shown: tuple[Any, ...]) -> None:
+def says_changed(run: Run, position: int, a: int, b: int) -> str:
+    """What is left of the difference where the model is changed inside."""
+    text = _(
+        "All this is measured on the unchanged model. In the changed one, the logit of {a} less "
+        "that of {b} is {difference:.2f}."
+    )
+    logits = cached.recording(run).output[0, position].float()
+    names = {"a": literal(tokens.label(run, a)), "b": literal(tokens.label(run, b))}
+    return text.format(**names, difference=float(logits[a] - logits[b]))
+
+
+def pictures(run: Run, shown: tuple[Any, ...], room: int) -> None:
     """Heads and whole parts: of many layers in one picture, or else beside each other."""
-    look: dict[str, Any] = {"on_click": partial(controls.switch_off, run), "room": ROOM}
+    look: dict[str, Any] = {"on_click": partial(controls.switch_off, run), "room": room}
     marked = words.marked(run)
     if interventions.is_side_by_side(run):
         show(draw_all_effects, *shown, marked, key="answer_heads", **look)
