@@ -374,9 +374,14 @@ def says_changed(run: Run, position: int, a: int, b: int) -> str:
         "All this is measured on the unchanged model. In the changed one, the logit of {a} less "
         "that of {b} is {difference:.2f}."
     )
-    logits = cached.recording(run).output[0, position].float()
     names = {"a": literal(tokens.label(run, a)), "b": literal(tokens.label(run, b))}
-    return text.format(**names, difference=float(logits[a] - logits[b]))
+    return text.format(**names, difference=difference_in(run, position, a, b))
+
+
+def difference_in(run: Run, position: int, a: int, b: int) -> float:
+    """The logit of A less that of B, in a run with its changes."""
+    logits = cached.recording(run).output[0, position].float()
+    return float(logits[a] - logits[b])
 
 
 def pictures(run: Run, shown: tuple[Any, ...], room: int) -> None:
